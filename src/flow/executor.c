@@ -25,13 +25,14 @@ static hr_status allocate_buffer(hri_executor *executor, uint64_t bytes,
     return HR_OK;
 }
 
-/* Allocate all memory of the part at once, if one buffer may hold it. An H200
+/* Allocate all memory of the share at once, if one buffer may hold it. An H200
  * takes 0.1 to 0.4 ms for each new buffer (November 2026). With more memory
  * products take so long that it does not matter. */
 static hr_status allocate_whole(hri_executor *executor)
 {
     static const uint64_t most = UINT64_C(1) << 30;
-    const uint64_t bytes = hri_flow_memory(executor->run->flow, executor->part);
+    const uint64_t bytes =
+        hri_flow_memory(executor->run->flow, executor->share);
     return bytes <= most &&
                    bytes <= executor->accelerator->device->info.allocation_bytes
                ? allocate_buffer(executor, bytes, &executor->whole)
@@ -78,7 +79,8 @@ static uint64_t only_panel(const hri_executor *executor)
 {
     const hri_engine *g = &executor->run->engine;
     const hri_place place = {0};
-    const hri_copy a = g->box(g->data, HRI_A, &executor->part->tasks[0], place);
+    const hri_copy a =
+        g->box(g->data, HRI_A, &executor->share->tasks[0], place);
     return a.depth > 1    ? a.depth * a.to_slice
            : a.height > 1 ? a.height * a.to_pitch
                           : a.width;
@@ -91,18 +93,18 @@ static bool are_joined(const hri_executor *executor)
     enum { ALIGNMENT = 16 };
     const uint64_t *bytes = executor->run->flow->slot_bytes;
     return executor->alone && executor->staged.of[HRI_A] &&
-           executor->staged.of[HRI_B] && executor->part->slots[HRI_A] > 0 &&
-           executor->part->slots[HRI_B] > 0 &&
+           executor->staged.of[HRI_B] && executor->share->slots[HRI_A] > 0 &&
+           executor->share->slots[HRI_B] > 0 &&
            only_panel(executor) % ALIGNMENT == 0 &&
            bytes[HRI_A] + bytes[HRI_B] <=
                executor->accelerator->device->info.allocation_bytes;
 }
 
-/* Allocate the part's slots of a side, and note which delivery each holds. */
+/* Allocate the share's slots of a side, and note which delivery each holds. */
 static hr_status allocate_slots(hri_executor *executor, int side,
                                 hri_place **places, int64_t **held)
 {
-    const size_t count = (size_t)executor->part->slots[side];
+    const size_t count = (size_t)executor->share->slots[side];
     *places = calloc(count + 1, sizeof **places);
     *held = malloc((count + 1) * sizeof **held);
     if (*places == NULL || *held == NULL) {
@@ -130,7 +132,7 @@ static hr_status allocate_slots(hri_executor *executor, int side,
 
 static hr_status allocate_tiles(hri_executor *executor)
 {
-    size_t count = (size_t)executor->part->slots[HRI_C];
+    size_t count = (size_t)executor->share->slots[HRI_C];
     executor->tiles = calloc(count, sizeof *executor->tiles);
     if (executor->tiles == NULL) {
         return no_memory(executor);
@@ -151,15 +153,15 @@ static hr_status allocate_tiles(hri_executor *executor)
  * one. */
 static hr_status allocate_pinned(hri_executor *executor)
 {
-    const hri_flow_part *part = executor->part;
+    const hri_flow_share *share = executor->share;
     const uint64_t *each = executor->run->flow->slot_bytes;
     size_t bytes = 0, offsets[3] = {0};
     void *host = NULL;
     for (int side = HRI_A; side <= HRI_C; side++) {
         const size_t slots =
-            (size_t)part->slots[side] + (side < HRI_C && part->can_steal);
+            (size_t)share->slots[side] + (side < HRI_C && share->can_steal);
         offsets[side] = bytes;
-        bytes += part->gathered[side] ? slots * (size_t)each[side] : 0;
+        bytes += share->gathered[side] ? slots * (size_t)each[side] : 0;
     }
     if (bytes == 0) {
         return HR_OK;
@@ -169,7 +171,7 @@ static hr_status allocate_pinned(hri_executor *executor)
     executor->pinned = host;
     for (int side = HRI_A; side <= HRI_C; side++) {
         executor->gathered[side] =
-            part->gathered[side] ? executor->pinned + offsets[side] : NULL;
+            share->gathered[side] ? executor->pinned + offsets[side] : NULL;
     }
     return HR_OK;
 }
@@ -177,15 +179,15 @@ static hr_status allocate_pinned(hri_executor *executor)
 /* The slots of A or B, with a spare one. */
 static hr_status allocate_panels(hri_executor *executor, int side)
 {
-    const hri_flow_part *part = executor->part;
+    const hri_flow_share *share = executor->share;
     executor->loads[side] =
-        calloc((size_t)part->slots[side] + 1, sizeof(hri_load));
+        calloc((size_t)share->slots[side] + 1, sizeof(hri_load));
     if (executor->loads[side] == NULL) {
         return no_memory(executor);
     }
     HRI_TRY(allocate_slots(executor, side, &executor->places[side],
                            &executor->held[side]));
-    return part->can_steal && part->slots[side] > 0
+    return share->can_steal && share->slots[side] > 0
                ? allocate_places(executor,
                                  executor->run->flow->slot_bytes[side], 1,
                                  &executor->spare[side])
@@ -194,14 +196,14 @@ static hr_status allocate_panels(hri_executor *executor, int side)
 
 static hr_status allocate_memory(hri_executor *executor)
 {
-    const hri_flow_part *part = executor->part;
+    const hri_flow_share *share = executor->share;
     size_t buffers = 2; /* for the spare panels */
-    buffers += part->packed ? (size_t)part->slots[HRI_A] : 0;
+    buffers += share->packed ? (size_t)share->slots[HRI_A] : 0;
     for (int side = HRI_A; side <= HRI_C; side++) {
-        buffers += (size_t)part->slots[side];
+        buffers += (size_t)share->slots[side];
     }
     executor->buffers = calloc(buffers, sizeof(hri_buffer *));
-    executor->delivery_states = calloc((size_t)part->delivery_count + 1,
+    executor->delivery_states = calloc((size_t)share->delivery_count + 1,
                                        sizeof *executor->delivery_states);
     if (executor->buffers == NULL || executor->delivery_states == NULL) {
         return no_memory(executor);
@@ -210,10 +212,10 @@ static hr_status allocate_memory(hri_executor *executor)
     HRI_TRY(allocate_whole(executor));
     HRI_TRY(allocate_panels(executor, HRI_A));
     HRI_TRY(allocate_panels(executor, HRI_B));
-    if (part->can_steal) {
+    if (share->can_steal) {
         HRI_TRY(take_events(executor, executor->spare_ready, 2));
     }
-    if (part->packed) {
+    if (share->packed) {
         HRI_TRY(allocate_slots(executor, HRI_A, &executor->packed,
                                &executor->packed_of));
     }
@@ -243,12 +245,12 @@ static hr_status make_copy_pools(hri_executor *executor)
     if (up) {
         executor->up_pool = copy_pool;
         executor->up_pool.up = true;
-        executor->up_pool.bytes = executor->part->up;
+        executor->up_pool.bytes = executor->share->up;
         HRI_TRY(hri_copy_pool_init(&executor->up_pool));
     }
     executor->down_pool = copy_pool;
     executor->down_pool.queues = &executor->down_queue;
-    executor->down_pool.bytes = executor->part->down;
+    executor->down_pool.bytes = executor->share->down;
     executor->down_pool.direct = !executor->staged.of[HRI_C];
     HRI_TRY(hri_copy_pool_init(&executor->down_pool));
     return executor->brief
@@ -266,7 +268,7 @@ static hr_status take_queues(hri_executor *executor)
                                          [HRI_QUEUE_PEER] = &executor->peer,
                                          [HRI_QUEUE_FETCH] = &executor->fetch};
     const int count =
-        executor->part->in_place || executor->brief ? 1 : HRI_QUEUES;
+        executor->share->in_place || executor->brief ? 1 : HRI_QUEUES;
     for (int i = 0; i < count; i++) {
         HRI_TRY(hri_accelerator_take_queue(a, (hri_queue_use)i, all[i]));
     }
@@ -281,19 +283,19 @@ static hr_status take_queues(hri_executor *executor)
 }
 
 void hri_executor_init(hri_executor *executor, hri_run_state *run,
-                       uint32_t part, hri_accelerator *const *accelerators,
+                       uint32_t share, hri_accelerator *const *accelerators,
                        const hri_run_call *call)
 {
-    const uint32_t index = run->flow->parts[part].accelerator;
+    const uint32_t index = run->flow->shares[share].accelerator;
     pthread_mutex_init(&executor->queues, NULL);
     pthread_mutex_init(&executor->down_queue, NULL);
     for (int c = 0; c < HRI_CHANGES; c++) {
         pthread_cond_init(&executor->changed[c], NULL);
     }
     executor->run = run;
-    executor->part = &run->flow->parts[part];
+    executor->share = &run->flow->shares[share];
     executor->accelerator = accelerators[index];
-    executor->end = executor->part->task_count;
+    executor->end = executor->share->task_count;
     executor->wanted = INT64_MAX;
     executor->brief = hri_flow_is_brief(run->flow);
     executor->alone = executor->brief && run->flow->few;
@@ -315,7 +317,7 @@ static void place_result(hri_executor *executor)
 
 static hr_status set_up(hri_executor *executor)
 {
-    if (executor->part->in_place) {
+    if (executor->share->in_place) {
         return take_queues(executor);
     }
     hri_accelerator_trim_to_limit(executor->accelerator);
@@ -342,7 +344,7 @@ hr_status hri_executor_start(hri_executor *executor, hri_thread **thread,
 
 static hr_status start_threads(hri_executor *executor)
 {
-    if (executor->part->in_place) {
+    if (executor->share->in_place) {
         return HR_OK;
     }
     if (!executor->brief) {
@@ -376,7 +378,7 @@ static void reach_state(hri_executor *executor, hri_executor_state state)
     if (state == HRI_SETTLED && run->left) { /* copies of arrays may wait */
         give_back_copy_pools(executor);
     }
-    if (run->settled == run->flow->part_count) {
+    if (run->settled == run->flow->share_count) {
         run->over = true;
         pthread_cond_broadcast(&run->ended);
     }
@@ -389,7 +391,7 @@ static void note_set_up(hri_executor *executor)
     hri_run_state *run = executor->run;
     pthread_mutex_lock(&run->lock);
     run->set_up++;
-    if (run->set_up == run->flow->part_count && run->error.status == HR_OK &&
+    if (run->set_up == run->flow->share_count && run->error.status == HR_OK &&
         !run->halted) {
         run->go = true;
         hri_run_wake_all(run);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The state of a run, with one executor for each part of the flow.
+/* The state of a run, with one executor for each share of the flow.
  *
  * An executor has these threads. The feeder brings panels (feed.c). The compute
  * thread multiplies, and brings old tiles of C (work.c). One copy pool brings
@@ -121,7 +121,7 @@ struct hri_executor {
     hri_run_state *run;
     pthread_cond_t changed[HRI_CHANGES]; /* with run->lock; all of them when the
                                             run goes or stops */
-    const hri_flow_part *part;
+    const hri_flow_share *share;
     hri_accelerator *accelerator;
     hri_run_report report;
     hri_thread *compute_thread, *feeder; /* NULL: not started */
@@ -169,7 +169,7 @@ struct hri_executor {
     char *pinned;         /* memory for what is gathered at once */
     char *gathered[3];    /* slots of each side in it, spare ones last; NULL:
                              the side is not gathered */
-    hri_place *packed;    /* [slot] of HRI_A, where part->packed */
+    hri_place *packed;    /* [slot] of HRI_A, where share->packed */
     int64_t *packed_of;   /* [slot] the delivery it holds; -1: none */
     hri_event *spare_ready[2];
     hri_tile_slot *tiles; /* [slots[HRI_C]] */
@@ -199,7 +199,7 @@ struct hri_executor {
 
 /* An executor before its thread starts. */
 void hri_executor_init(hri_executor *executor, hri_run_state *run,
-                       uint32_t part, hri_accelerator *const *accelerators,
+                       uint32_t share, hri_accelerator *const *accelerators,
                        const hri_run_call *call);
 /* Start one of its threads. apart: on a CPU away from the caller's, since both
  * will wait awake. HR_ERROR_OUT_OF_MEMORY when the system refuses. */
@@ -240,7 +240,7 @@ static inline bool hri_is_stopped(const hri_executor *executor)
 {
     const hri_run_state *run = executor->run;
     return run->error.status != HR_OK ||
-           (run->halted && !executor->part->in_place);
+           (run->halted && !executor->share->in_place);
 }
 
 /* Wait until every executor is set up. So C stays as it was when one cannot be,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The feeder brings an executor's panels: from the host, and from slots of
- * other executors that have them. Both come in the order of the part's
+ * other executors that have them. Both come in the order of the share's
  * deliveries, but neither waits for the other. A queue of the executor that
  * needs a panel pulls it. So only an executor's own threads use its queues and
  * slots. */
@@ -26,7 +26,7 @@ static const hri_puller *puller_of(const hri_executor *executor,
 static hri_delivery_state *pulled_by(const hri_executor *executor,
                                      const hri_puller *puller)
 {
-    return &executor->run->executors[puller->part]
+    return &executor->run->executors[puller->share]
                 .delivery_states[puller->delivery];
 }
 
@@ -47,7 +47,7 @@ static readers find_readers(const hri_executor *executor, const hri_delivery *d)
     /* the compute thread has waited for older tasks */
     bool recent = d->after >= 0 && executor->issued <= d->after + HRI_WINDOW;
     return (readers){recent ? executor->done[d->after % HRI_WINDOW] : NULL,
-                     old >= 0 ? &executor->part->deliveries[old] : NULL};
+                     old >= 0 ? &executor->share->deliveries[old] : NULL};
 }
 
 /* Note that the slot holds delivery `number` now. The events of the delivery
@@ -56,13 +56,13 @@ static readers find_readers(const hri_executor *executor, const hri_delivery *d)
 static bool take_slot(hri_executor *executor, int64_t number)
 {
     hri_run_state *run = executor->run;
-    const hri_delivery *d = &executor->part->deliveries[number];
+    const hri_delivery *d = &executor->share->deliveries[number];
     const int64_t held = executor->held[d->side][d->slot];
     if (run->left) {
         return false;
     }
     if (held >= 0) {
-        const hri_delivery *old = &executor->part->deliveries[held];
+        const hri_delivery *old = &executor->share->deliveries[held];
         hri_accelerator_recycle_event(executor->accelerator,
                                       executor->delivery_states[held].ready);
         executor->delivery_states[held].ready = NULL;
@@ -70,7 +70,7 @@ static bool take_slot(hri_executor *executor, int64_t number)
             const hri_puller *puller = puller_of(executor, old, i);
             hri_delivery_state *there = pulled_by(executor, puller);
             hri_accelerator_recycle_event(
-                run->executors[puller->part].accelerator, there->pulled);
+                run->executors[puller->share].accelerator, there->pulled);
             there->pulled = NULL;
         }
     }
@@ -98,7 +98,7 @@ static hr_status wait_for_readers(const hri_executor *executor, readers r,
         const hr_status status =
             wait_for(pulled_by(executor, puller)->pulled, queue);
         if (queue == NULL) {
-            hri_executor_fail(&executor->run->executors[puller->part], status);
+            hri_executor_fail(&executor->run->executors[puller->share], status);
         } else if (status != HR_OK) {
             return status;
         }
@@ -112,7 +112,7 @@ static hr_status free_slot(hri_executor *executor, int64_t number,
                            hri_queue *queue, bool *taken)
 {
     hri_run_state *run = executor->run;
-    const hri_delivery *d = &executor->part->deliveries[number];
+    const hri_delivery *d = &executor->share->deliveries[number];
     pthread_mutex_lock(&run->lock);
     const readers r = find_readers(executor, d);
     *taken = !hri_is_stopped(executor);
@@ -157,7 +157,7 @@ static hr_status note_enqueued(hri_executor *executor, int64_t number,
 {
     enum { READY, PULLED, EVENTS };
     hri_run_state *run = executor->run;
-    const hri_delivery *d = &executor->part->deliveries[number];
+    const hri_delivery *d = &executor->share->deliveries[number];
     hri_delivery_state *a = &executor->delivery_states[number];
     hri_executor *from = d->source >= 0 ? &run->executors[d->source] : NULL;
     hri_event *events[EVENTS] = {NULL, NULL};
@@ -187,7 +187,7 @@ static hr_status note_enqueued(hri_executor *executor, int64_t number,
     pthread_cond_broadcast(&executor->changed[HRI_ENQUEUED]);
     for (int32_t i = 0; i < d->puller_count; i++) {
         /* its feeder may pull the panel, and threads wait for what it pulls */
-        hri_executor *to = &run->executors[puller_of(executor, d, i)->part];
+        hri_executor *to = &run->executors[puller_of(executor, d, i)->share];
         pthread_cond_broadcast(&to->changed[HRI_FREED]);
         pthread_cond_broadcast(&to->changed[HRI_ENQUEUED]);
     }
@@ -213,7 +213,7 @@ static void load_done(void *data)
 static hr_status load_staged(hri_executor *executor, int64_t number,
                              const hri_passage *passage)
 {
-    const hri_delivery *d = &executor->part->deliveries[number];
+    const hri_delivery *d = &executor->share->deliveries[number];
     hri_load *load = &executor->loads[d->side][d->slot];
     bool taken;
     HRI_TRY(free_slot(executor, number, NULL, &taken));
@@ -286,7 +286,7 @@ static hr_status load_pinned(hri_executor *executor, int64_t number,
 
 static hr_status load_panel(hri_executor *executor, int64_t number)
 {
-    const hri_delivery *d = &executor->part->deliveries[number];
+    const hri_delivery *d = &executor->share->deliveries[number];
     const hri_task reader = hri_delivery_reader(d);
     hri_passage passage = {.side = d->side,
                            .task = &reader,
@@ -304,7 +304,7 @@ static hr_status load_panel(hri_executor *executor, int64_t number)
 static hr_status pull_panel(hri_executor *executor, int64_t number)
 {
     hri_run_state *run = executor->run;
-    const hri_delivery *d = &executor->part->deliveries[number];
+    const hri_delivery *d = &executor->share->deliveries[number];
     const hri_executor *from = &run->executors[d->source];
     const hri_task reader = hri_delivery_reader(d);
     hri_queue *q = executor->peer;
@@ -315,7 +315,7 @@ static hr_status pull_panel(hri_executor *executor, int64_t number)
     }
     hri_copy copy = run->engine.box(run->engine.data, d->side, &reader,
                                     executor->places[d->side][d->slot]);
-    copy.from = from->places[d->side][from->part->deliveries[d->origin].slot];
+    copy.from = from->places[d->side][from->share->deliveries[d->origin].slot];
     copy.from_pitch = copy.to_pitch;
     HRI_TRY(q->ops->wait(q, from->delivery_states[d->origin].ready));
     HRI_TRY(q->ops->copy(q, &copy));
@@ -331,9 +331,9 @@ enum { PULLS, LOADS, WAYS };
 /* The first delivery from `from` on that comes in this way. */
 static int64_t next_of(const hri_executor *executor, int way, int64_t from)
 {
-    const hri_flow_part *part = executor->part;
-    while (from < part->delivery_count &&
-           (part->deliveries[from].source >= 0) != (way == PULLS)) {
+    const hri_flow_share *share = executor->share;
+    while (from < share->delivery_count &&
+           (share->deliveries[from].source >= 0) != (way == PULLS)) {
         from++;
     }
     return from;
@@ -343,9 +343,9 @@ static int64_t next_of(const hri_executor *executor, int way, int64_t from)
  * taken. The run's lock is held. */
 static int64_t next_needed(const hri_executor *executor, int way, int64_t from)
 {
-    const hri_flow_part *part = executor->part;
-    while (from < part->delivery_count &&
-           part->deliveries[from].only >= executor->end) {
+    const hri_flow_share *share = executor->share;
+    while (from < share->delivery_count &&
+           share->deliveries[from].only >= executor->end) {
         from = next_of(executor, way, from + 1);
     }
     return from;
@@ -354,7 +354,7 @@ static int64_t next_needed(const hri_executor *executor, int way, int64_t from)
 /* Whether the panel may come now. The run's lock is held. */
 static bool may_come(hri_executor *executor, int64_t number)
 {
-    const hri_delivery *d = &executor->part->deliveries[number];
+    const hri_delivery *d = &executor->share->deliveries[number];
     if (!is_free(executor, d)) {
         executor->wanted = hri_min(executor->wanted, d->after + 1);
         return false;
@@ -366,7 +366,7 @@ static bool may_come(hri_executor *executor, int64_t number)
  * the executor is stopped. */
 static bool await_next(hri_executor *executor, int64_t next[WAYS], int *way)
 {
-    const int64_t count = executor->part->delivery_count;
+    const int64_t count = executor->share->delivery_count;
     hri_run_state *run = executor->run;
     bool left = true, found = false;
     pthread_mutex_lock(&run->lock);

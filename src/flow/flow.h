@@ -2,15 +2,15 @@
 /* The pipeline of all products: panels come into slots of accelerators, tasks
  * compute there, and results go home.
  *
- * An engine says where every byte goes (hri_flow): each accelerator has a part
+ * An engine says where every byte goes (hri_flow): each accelerator has a share
  * with slots, a list of deliveries, which bring panels, and a list of tasks. A
  * task reads a panel of each operand and writes a result. The lists of all
- * parts are cuts of one sequence in which everything depends on earlier entries
- * alone. So no order in which parts run can cause a deadlock.
+ * shares are cuts of one sequence in which everything depends on earlier
+ * entries alone. So no order in which shares run can cause a deadlock.
  *
  * hri_flow_run carries the lists out. It has the threads, queues, events and
  * pinned memory. It overlaps copies with work, and reports progress. At the end
- * parts take tasks from others that are behind. When an accelerator hangs,
+ * shares take tasks from others that are behind. When an accelerator hangs,
  * fails or is far too slow, the run goes on without it, and tells which results
  * are home: the engine plans the others again.
  *
@@ -35,39 +35,39 @@ enum { HRI_A = 0, HRI_B = 1, HRI_C = 2, HRI_SIDES = 3 };
  * busy, few enough to cancel and steal promptly. */
 enum { HRI_WINDOW = 3 };
 
-/* The arrival of a panel in a slot of one part. */
+/* The arrival of a panel in a slot of one share. */
 typedef struct hri_delivery {
-    int64_t after;   /* the part's task that must have run before the slot is
+    int64_t after;   /* the share's task that must have run before the slot is
                         overwritten; -1: none */
-    int64_t pullers; /* the first in flow->pullers of the parts that copy the
+    int64_t pullers; /* the first in flow->pullers of the shares that copy the
                         panel from this slot */
     int32_t puller_count;
     int32_t index, chunk; /* which panel */
     int32_t slot;
-    int64_t only;   /* the part's only task that needs it, if nobody copies the
+    int64_t only;   /* the share's only task that needs it, if nobody copies the
                        panel; -1: others may, too */
-    int32_t source; /* the part that it is copied from; -1: the host */
+    int32_t source; /* the share that it is copied from; -1: the host */
     int32_t side;   /* HRI_A or HRI_B */
     int64_t origin; /* the source's delivery of the panel */
 } hri_delivery;
 
-/* A part that copies a panel from the slot of another one. */
+/* A share that copies a panel from the slot of another one. */
 typedef struct hri_puller {
-    int32_t part;
-    int64_t delivery; /* of that part */
+    int32_t share;
+    int64_t delivery; /* of that share */
 } hri_puller;
 
 /* A task reads panel (row, chunk) of A and panel (col, chunk) of B, and writes
- * result `unit`. The tasks of a result are in one part, in order of chunks. */
+ * result `unit`. The tasks of a result are in one share, in order of chunks. */
 typedef struct hri_task {
-    int64_t a, b; /* deliveries to this part; -1: it needs none */
+    int64_t a, b; /* deliveries to this share; -1: it needs none */
     int64_t unit;
     int32_t row, col, chunk;
     int32_t slot; /* of the result where it stays for several tasks; -1: any */
 } hri_task;
 
-/* One accelerator's part of the work. */
-typedef struct hri_flow_part {
+/* One accelerator's share of the work. */
+typedef struct hri_flow_share {
     uint32_t accelerator;     /* index in the list of hri_flow_run */
     int32_t slots[HRI_SIDES]; /* how many it has; 0: none */
     bool in_place;            /* tasks work in the caller's memory */
@@ -87,12 +87,12 @@ typedef struct hri_flow_part {
     uint64_t memory, up, down, peer; /* bytes, for reports; up and down also
                                         tell how many threads copy */
     double flops, seconds;           /* seconds of arithmetic, predicted */
-} hri_flow_part;
+} hri_flow_share;
 
 typedef struct hri_flow {
     uint64_t slot_bytes[HRI_SIDES];
-    hri_flow_part *parts;
-    uint32_t part_count;
+    hri_flow_share *shares;
+    uint32_t share_count;
     hri_puller *pullers; /* of all deliveries */
     int64_t unit_count;  /* results */
     int64_t chunks;      /* tasks of each result */
@@ -123,9 +123,9 @@ static inline bool hri_task_is_last(const hri_flow *flow, const hri_task *task)
  * must not wait on the only queue for a panel that is packed. */
 static inline bool hri_flow_is_brief(const hri_flow *flow)
 {
-    const hri_flow_part *part = &flow->parts[0];
-    return flow->part_count == 1 && part->task_count == 1 && !part->in_place &&
-           !(part->packed && flow->reads_result);
+    const hri_flow_share *share = &flow->shares[0];
+    return flow->share_count == 1 && share->task_count == 1 &&
+           !share->in_place && !(share->packed && flow->reads_result);
 }
 
 /* What a task needs of a delivery's panel. */
@@ -138,24 +138,24 @@ static inline hri_task hri_delivery_reader(const hri_delivery *d)
 /* units.c: free the lists. */
 void hri_flow_finish(hri_flow *flow);
 
-/* Bytes that a part's slots take. */
-uint64_t hri_flow_memory(const hri_flow *flow, const hri_flow_part *part);
+/* Bytes that a share's slots take. */
+uint64_t hri_flow_memory(const hri_flow *flow, const hri_flow_share *share);
 
-/* Make parts with as many units each for accelerators. Those that are done
+/* Make shares with as many units each for accelerators. Those that are done
  * sooner take units of others. Set slot_bytes, unit_count and chunks before. A
- * part has `slots` slots of each operand, or fewer where there is no memory for
- * them. seconds: of a unit, about. There are no more parts than units, and part
- * i is that of accelerators[i]. Unit u has the panels as below, and none is
- * shared. HR_ERROR_OUT_OF_MEMORY; call hri_flow_finish also then. */
+ * share has `slots` slots of each operand, or fewer where there is no memory
+ * for them. seconds: of a unit, about. There are no more shares than units, and
+ * share i is that of accelerators[i]. Unit u has the panels as below, and none
+ * is shared. HR_ERROR_OUT_OF_MEMORY; call hri_flow_finish also then. */
 hr_status hri_flow_spread(hri_flow *flow, const char *call,
                           hri_accelerator *const *accelerators, uint32_t count,
                           int32_t slots, double seconds);
 
-/* Give a part `count` results from unit `first` on, which need nothing of each
+/* Give a share `count` results from unit `first` on, which need nothing of each
  * other. Unit u has one task. It reads panels u of A and B, or panel 0 where
- * all share one. The slots of the part, which are set before, are used one
+ * all share one. The slots of the share, which are set before, are used one
  * after another. HR_ERROR_OUT_OF_MEMORY. */
-hr_status hri_flow_add_units(hri_flow_part *part, const char *call,
+hr_status hri_flow_add_units(hri_flow_share *share, const char *call,
                              int64_t first, int64_t count,
                              const bool shared[2]);
 
@@ -164,7 +164,7 @@ hr_status hri_flow_add_units(hri_flow_part *part, const char *call,
 /* A task on its accelerator. */
 typedef struct hri_flow_task {
     const hri_task *task;
-    uint32_t part;
+    uint32_t share;
     hri_accelerator *accelerator;
     hri_queue *queue;                   /* of it */
     const hri_place *places[HRI_SIDES]; /* slots; NULL: it has none, or works in
@@ -185,7 +185,7 @@ typedef struct hri_engine {
                     hri_place slot);
     /* The same bytes where threads gather them. NULL: all are boxes. */
     hri_gather (*gather)(const void *data, int side, const hri_task *task);
-    /* Enqueue the packing of a panel of A. NULL: no part is packed. */
+    /* Enqueue the packing of a panel of A. NULL: no share is packed. */
     hr_status (*pack)(const void *data, const hri_task *task, hri_queue *queue,
                       hri_place from, hri_place to);
     /* Enqueue a task. */
@@ -223,7 +223,7 @@ typedef struct hri_staged {
     bool of[HRI_SIDES];
 } hri_staged;
 
-/* What one part did. */
+/* What one share did. */
 typedef struct hri_run_report {
     double seconds_busy, flops;
     uint64_t tiles, tiles_stolen;
@@ -258,7 +258,7 @@ typedef struct hri_run_call {
 /* What came of it. */
 typedef struct hri_run_outcome {
     hri_run_report
-        *reports;    /* the caller's, one for each part; NULL: not wanted */
+        *reports;    /* the caller's, one for each share; NULL: not wanted */
     uint8_t *home;   /* [unit_count] the caller's: 1: the result is complete in
                         the caller's memory, 0: it is as it was. NULL: results
                         that are missing are an error */
@@ -272,7 +272,7 @@ typedef struct hri_run_outcome {
 uint32_t hri_run_accelerators(hr_context *context, uint32_t most,
                               hri_accelerator **accelerators);
 
-/* Carry out a flow on accelerators[part->accelerator]. Flow and engine's data
+/* Carry out a flow on accelerators[share->accelerator]. Flow and engine's data
  * stay until drop, which is called in any case. Returns when all results are
  * home, or when nothing is under way any more after an error or on accelerators
  * that are not lost. The context keeps what an accelerator that does not answer

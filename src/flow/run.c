@@ -40,7 +40,7 @@ static hri_run_state *run_create(hr_context *context, const hri_flow *flow,
     }
     run->flow = flow;
     run->engine = *engine;
-    run->executors = calloc(flow->part_count, sizeof *run->executors);
+    run->executors = calloc(flow->share_count, sizeof *run->executors);
     run->home = calloc((size_t)flow->unit_count, 1);
     if (run->executors == NULL || run->home == NULL) {
         free_run(run);
@@ -49,7 +49,7 @@ static hri_run_state *run_create(hr_context *context, const hri_flow *flow,
     hri_terms_init(run, call->terms);
     pthread_mutex_init(&run->lock, NULL);
     pthread_cond_init(&run->ended, NULL);
-    for (uint32_t i = 0; i < flow->part_count; i++) {
+    for (uint32_t i = 0; i < flow->share_count; i++) {
         hri_executor_init(&run->executors[i], run, i, accelerators, call);
     }
     return run;
@@ -59,7 +59,7 @@ static hri_run_state *run_create(hr_context *context, const hri_flow *flow,
  * gave everything back then, unless they were tied. */
 static void run_destroy(hri_run_state *run)
 {
-    for (uint32_t i = 0; i < run->flow->part_count; i++) {
+    for (uint32_t i = 0; i < run->flow->share_count; i++) {
         if (!run->left || run->executors[i].tied) {
             hri_executor_finish(&run->executors[i]);
         }
@@ -90,7 +90,7 @@ bool hri_runs_hold(const hr_context *context,
                    const hri_accelerator *accelerator)
 {
     for (hri_run_state *r = abandoned_of(context); r != NULL; r = r->next) {
-        for (uint32_t i = 0; i < r->flow->part_count; i++) {
+        for (uint32_t i = 0; i < r->flow->share_count; i++) {
             const hri_executor *e = &r->executors[i];
             if (e->accelerator == accelerator && e->left_at < HRI_SETTLED) {
                 return true;
@@ -103,7 +103,7 @@ bool hri_runs_hold(const hr_context *context,
 static bool has_settled(hri_run_state *run)
 {
     pthread_mutex_lock(&run->lock);
-    const bool settled = run->settled == run->flow->part_count;
+    const bool settled = run->settled == run->flow->share_count;
     pthread_mutex_unlock(&run->lock);
     return settled;
 }
@@ -131,7 +131,7 @@ void hri_runs_collect(hr_context *context)
 static void await_one(hri_run_state *run, uint64_t soon_ns)
 {
     pthread_mutex_lock(&run->lock);
-    if (run->settled < run->flow->part_count) {
+    if (run->settled < run->flow->share_count) {
         hri_wait_until(&run->ended, &run->lock, soon_ns);
     }
     pthread_mutex_unlock(&run->lock);
@@ -220,12 +220,12 @@ bool hri_runs_cancelled(const hr_context *context)
 static bool is_tied(const hri_run_state *run, const hri_executor *executor)
 {
     hri_device *device = executor->accelerator->device;
-    for (uint32_t i = 0; i < run->flow->part_count; i++) {
+    for (uint32_t i = 0; i < run->flow->share_count; i++) {
         const hri_executor *other = &run->executors[i];
         if (other->left_at < HRI_SETTLED &&
             (other == executor ||
              ((other->feeds || other->steals || executor->failed != HR_OK) &&
-              !executor->part->in_place && !other->part->in_place &&
+              !executor->share->in_place && !other->share->in_place &&
               device->ops->is_peer(device, other->accelerator->device)))) {
             return true;
         }
@@ -237,7 +237,7 @@ static bool is_tied(const hri_run_state *run, const hri_executor *executor)
  * stays with it. */
 static void abandon_run(hr_context *context, hri_run_state *run)
 {
-    for (uint32_t i = 0; i < run->flow->part_count; i++) {
+    for (uint32_t i = 0; i < run->flow->share_count; i++) {
         hri_executor *e = &run->executors[i];
         if (e->tied) {
             hri_executor_abandon(e);
@@ -270,7 +270,7 @@ uint32_t hri_run_accelerators(hr_context *context, uint32_t most,
 static void run_threads(hri_run_state *run, const hri_run_call *call,
                         double patience)
 {
-    for (uint32_t i = 0; i < run->flow->part_count; i++) {
+    for (uint32_t i = 0; i < run->flow->share_count; i++) {
         hri_executor *e = &run->executors[i];
         e->sign_ns = hri_clock_ns();
         hr_status status = hri_executor_start(e, &e->compute_thread,
@@ -280,7 +280,7 @@ static void run_threads(hri_run_state *run, const hri_run_call *call,
             pthread_mutex_lock(&run->lock);
             e->state = HRI_SETTLED;
             run->settled++;
-            run->over = run->settled == run->flow->part_count;
+            run->over = run->settled == run->flow->share_count;
             pthread_mutex_unlock(&run->lock);
         }
     }
@@ -290,7 +290,7 @@ static void run_threads(hri_run_state *run, const hri_run_call *call,
 /* Give the run back, or leave it to the threads that have not settled. */
 static void leave_run(hr_context *context, hri_run_state *run, bool left)
 {
-    for (uint32_t i = 0; i < run->flow->part_count; i++) {
+    for (uint32_t i = 0; i < run->flow->share_count; i++) {
         hri_executor *e = &run->executors[i];
         if (e->compute_thread != NULL && e->left_at == HRI_SETTLED) {
             hri_thread_join(e->compute_thread);
@@ -310,7 +310,7 @@ static hri_error conclude(hri_run_state *run, hri_run_outcome *outcome)
 {
     const hri_flow *flow = run->flow;
     const size_t units = (size_t)flow->unit_count;
-    for (uint32_t i = 0; i < flow->part_count && outcome->reports != NULL;
+    for (uint32_t i = 0; i < flow->share_count && outcome->reports != NULL;
          i++) {
         outcome->reports[i] = run->executors[i].report;
         outcome->reports[i].lost = run->executors[i].lost;
@@ -334,7 +334,7 @@ hr_status hri_flow_run(hr_context *context, const hri_flow *flow,
                        const hri_run_call *call, hri_run_outcome *outcome)
 {
     const char *name = engine->call;
-    if (flow->part_count == 0) {
+    if (flow->share_count == 0) {
         const int64_t units = flow->unit_count; /* drop frees the flow */
         engine->drop(engine->data);
         return units == 0 ? HR_OK
@@ -346,16 +346,16 @@ hr_status hri_flow_run(hr_context *context, const hri_flow *flow,
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "%s: no memory to run", name);
     }
     hri_terms_asker asker = {.run = run, .terms = call->terms};
-    hri_terms_ask(&asker, accelerators[flow->parts[0].accelerator]);
+    hri_terms_ask(&asker, accelerators[flow->shares[0].accelerator]);
     run_threads(run, call, context->patience);
     hri_terms_end(&asker);
     pthread_mutex_lock(&run->lock);
-    const bool left = run->settled < flow->part_count;
+    const bool left = run->settled < flow->share_count;
     run->left = left;
-    for (uint32_t i = 0; i < flow->part_count; i++) {
+    for (uint32_t i = 0; i < flow->share_count; i++) {
         run->executors[i].left_at = run->executors[i].state;
     }
-    for (uint32_t i = 0; left && i < flow->part_count; i++) {
+    for (uint32_t i = 0; left && i < flow->share_count; i++) {
         run->executors[i].tied = is_tied(run, &run->executors[i]);
     }
     const hri_error error = conclude(run, outcome);

@@ -12,7 +12,7 @@
  * run's lock is held. */
 static void stop_copies(hri_run_state *run, bool all)
 {
-    for (uint32_t i = 0; i < run->flow->part_count && !run->left; i++) {
+    for (uint32_t i = 0; i < run->flow->share_count && !run->left; i++) {
         hri_executor *e = &run->executors[i];
         if (e->state == HRI_SETTING_UP) {
             continue;
@@ -28,7 +28,7 @@ static void stop_copies(hri_run_state *run, bool all)
 
 void hri_run_wake_all(hri_run_state *run)
 {
-    for (uint32_t i = 0; i < run->flow->part_count; i++) {
+    for (uint32_t i = 0; i < run->flow->share_count; i++) {
         for (int c = 0; c < HRI_CHANGES; c++) {
             pthread_cond_broadcast(&run->executors[i].changed[c]);
         }
@@ -69,7 +69,7 @@ void hri_executor_fail(hri_executor *executor, hr_status status)
     hri_error_keep(&why, status);
     pthread_mutex_lock(&run->lock);
     executor->failed = status;
-    const bool others = !executor->part->in_place; /* may do its tiles */
+    const bool others = !executor->share->in_place; /* may do its tiles */
     const bool halts =
         others && status == HR_ERROR_LOST && run->error.status == HR_OK;
     if (halts) {

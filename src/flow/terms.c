@@ -105,9 +105,9 @@ void hri_terms_release(hri_run_state *run)
     if (run->release == NULL) {
         return;
     }
-    for (uint32_t i = 0; i < run->flow->part_count; i++) {
+    for (uint32_t i = 0; i < run->flow->share_count; i++) {
         const hri_executor *e = &run->executors[i];
-        const int64_t tasks = e->part->task_count / run->flow->chunks;
+        const int64_t tasks = e->share->task_count / run->flow->chunks;
         least = hri_min(least, e->collected / tasks);
     }
     if (least > run->released) {

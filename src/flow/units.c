@@ -12,38 +12,38 @@
 
 void hri_flow_finish(hri_flow *flow)
 {
-    for (uint32_t i = 0; i < flow->part_count && flow->parts != NULL; i++) {
-        free(flow->parts[i].deliveries);
-        free(flow->parts[i].tasks);
+    for (uint32_t i = 0; i < flow->share_count && flow->shares != NULL; i++) {
+        free(flow->shares[i].deliveries);
+        free(flow->shares[i].tasks);
     }
-    free(flow->parts);
+    free(flow->shares);
     free(flow->pullers);
 }
 
-uint64_t hri_flow_memory(const hri_flow *flow, const hri_flow_part *part)
+uint64_t hri_flow_memory(const hri_flow *flow, const hri_flow_share *share)
 {
     uint64_t bytes = 0;
-    for (int side = HRI_A; side < HRI_SIDES && !part->in_place; side++) {
+    for (int side = HRI_A; side < HRI_SIDES && !share->in_place; side++) {
         const int64_t more =
-            side < HRI_C && part->can_steal && part->slots[side];
-        const int64_t packed = side == HRI_A && part->packed ? 2 : 1;
-        bytes += (uint64_t)(packed * part->slots[side] + more) *
+            side < HRI_C && share->can_steal && share->slots[side];
+        const int64_t packed = side == HRI_A && share->packed ? 2 : 1;
+        bytes += (uint64_t)(packed * share->slots[side] + more) *
                  flow->slot_bytes[side];
     }
     return bytes;
 }
 
-/* The panel of a side for a task: a new one, or the part's only one. */
-static int64_t deliver(hri_flow_part *part, int side, int64_t task,
+/* The panel of a side for a task: a new one, or the share's only one. */
+static int64_t deliver(hri_flow_share *share, int side, int64_t task,
                        int32_t index, bool shared)
 {
-    const int64_t slots = part->slots[side];
-    const hri_task *first = &part->tasks[0];
+    const int64_t slots = share->slots[side];
+    const hri_task *first = &share->tasks[0];
     if (slots == 0 || (shared && task > 0)) {
         return slots == 0 ? -1 : side == HRI_A ? first->a : first->b;
     }
-    const int64_t number = part->delivery_count++;
-    part->deliveries[number] =
+    const int64_t number = share->delivery_count++;
+    share->deliveries[number] =
         (hri_delivery){.after = task < slots ? -1 : task - slots,
                        .index = index,
                        .slot = (int32_t)(task % slots),
@@ -53,32 +53,34 @@ static int64_t deliver(hri_flow_part *part, int side, int64_t task,
     return number;
 }
 
-hr_status hri_flow_add_units(hri_flow_part *part, const char *call,
+hr_status hri_flow_add_units(hri_flow_share *share, const char *call,
                              int64_t first, int64_t count, const bool shared[2])
 {
     const size_t tasks = (size_t)hri_max(count, 1);
     if (first + count <= INT32_MAX) {
-        part->tasks = calloc(tasks, sizeof *part->tasks);
-        part->deliveries =
-            part->in_place ? NULL : calloc(2 * tasks, sizeof *part->deliveries);
+        share->tasks = calloc(tasks, sizeof *share->tasks);
+        share->deliveries = share->in_place
+                                ? NULL
+                                : calloc(2 * tasks, sizeof *share->deliveries);
     }
-    if (part->tasks == NULL || (part->deliveries == NULL && !part->in_place)) {
+    if (share->tasks == NULL ||
+        (share->deliveries == NULL && !share->in_place)) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "%s: no memory for %lld tasks",
                         call, (long long)count);
     }
-    part->task_count = count;
+    share->task_count = count;
     for (int64_t t = 0; t < count; t++) {
         const int32_t unit = (int32_t)(first + t);
-        hri_task *task = &part->tasks[t];
+        hri_task *task = &share->tasks[t];
         *task = (hri_task){.a = -1,
                            .b = -1,
                            .unit = unit,
                            .row = shared[HRI_A] ? 0 : unit,
                            .col = shared[HRI_B] ? 0 : unit,
                            .slot = -1};
-        if (!part->in_place) {
-            task->a = deliver(part, HRI_A, t, task->row, shared[HRI_A]);
-            task->b = deliver(part, HRI_B, t, task->col, shared[HRI_B]);
+        if (!share->in_place) {
+            task->a = deliver(share, HRI_A, t, task->row, shared[HRI_A]);
+            task->b = deliver(share, HRI_B, t, task->col, shared[HRI_B]);
         }
     }
     return HR_OK;
@@ -87,18 +89,18 @@ hr_status hri_flow_add_units(hri_flow_part *part, const char *call,
 /* Slots of each operand, and room for tasks of others: as many as there is
  * memory for, at least one. */
 static void choose_slots(const hri_flow *flow, hri_accelerator *accelerator,
-                         int32_t most, hri_flow_part *part)
+                         int32_t most, hri_flow_share *share)
 {
     const uint64_t room = hri_accelerator_room(accelerator);
     for (int32_t slots = most; slots > 0; slots--) {
         for (int side = HRI_A; side < HRI_SIDES; side++) {
-            part->slots[side] = flow->slot_bytes[side] > 0 ? slots : 0;
+            share->slots[side] = flow->slot_bytes[side] > 0 ? slots : 0;
         }
-        if (hri_flow_memory(flow, part) <= room) {
+        if (hri_flow_memory(flow, share) <= room) {
             return;
         }
     }
-    part->can_steal = false;
+    share->can_steal = false;
 }
 
 hr_status hri_flow_spread(hri_flow *flow, const char *call,
@@ -106,27 +108,27 @@ hr_status hri_flow_spread(hri_flow *flow, const char *call,
                           int32_t slots, double seconds)
 {
     static const bool none_shared[2] = {false, false};
-    const int64_t parts = hri_min(count, flow->unit_count);
-    flow->parts = calloc((size_t)parts + 1, sizeof *flow->parts);
-    if (flow->parts == NULL) {
+    const int64_t shares = hri_min(count, flow->unit_count);
+    flow->shares = calloc((size_t)shares + 1, sizeof *flow->shares);
+    if (flow->shares == NULL) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "%s: no memory for its parts",
                         call);
     }
-    flow->part_count = (uint32_t)parts;
-    for (uint32_t i = 0; i < parts; i++) {
-        hri_flow_part *part = &flow->parts[i];
-        const int64_t first = flow->unit_count * i / parts;
-        const int64_t units = flow->unit_count * (i + 1) / parts - first;
-        *part = (hri_flow_part){.accelerator = i,
-                                .in_place = accelerators[i]->in_place,
-                                .can_steal = parts > 1,
-                                .seconds = seconds * (double)units};
-        if (!part->in_place) {
+    flow->share_count = (uint32_t)shares;
+    for (uint32_t i = 0; i < shares; i++) {
+        hri_flow_share *share = &flow->shares[i];
+        const int64_t first = flow->unit_count * i / shares;
+        const int64_t units = flow->unit_count * (i + 1) / shares - first;
+        *share = (hri_flow_share){.accelerator = i,
+                                  .in_place = accelerators[i]->in_place,
+                                  .can_steal = shares > 1,
+                                  .seconds = seconds * (double)units};
+        if (!share->in_place) {
             choose_slots(flow, accelerators[i], (int32_t)hri_min(slots, units),
-                         part);
+                         share);
         }
-        part->memory = hri_flow_memory(flow, part);
-        HRI_TRY(hri_flow_add_units(part, call, first, units, none_shared));
+        share->memory = hri_flow_memory(flow, share);
+        HRI_TRY(hri_flow_add_units(share, call, first, units, none_shared));
     }
     return HR_OK;
 }

@@ -76,7 +76,7 @@ typedef struct watcher {
 
 static uint32_t executors(const hri_run_state *run)
 {
-    return run->flow->part_count;
+    return run->flow->share_count;
 }
 
 /* ---- progress */
@@ -115,15 +115,15 @@ static void pause_watching(hri_run_state *run)
 /* Seconds that one of the executor's tasks should take, with its panels. */
 static double planned_task(const hri_executor *e)
 {
-    const double seconds = fmax(e->part->seconds, e->run->flow->seconds);
-    return seconds / (double)hri_max(e->part->task_count, 1);
+    const double seconds = fmax(e->share->seconds, e->run->flow->seconds);
+    return seconds / (double)hri_max(e->share->task_count, 1);
 }
 
 /* How much longer than planned the executor's tasks took. 0: none has ended. */
 static double slowness_of(const hri_executor *e)
 {
-    const double planned = e->part->seconds * (double)e->collected /
-                           (double)hri_max(e->part->task_count, 1);
+    const double planned = e->share->seconds * (double)e->collected /
+                           (double)hri_max(e->share->task_count, 1);
     return e->collected > 0 ? e->report.seconds_busy / planned : 0.0;
 }
 
@@ -149,7 +149,7 @@ static bool has_ended(const hri_executor *e)
 /* Whether the executor works, and longer on a task than it should. */
 static bool is_slow(const watcher *w, const hri_executor *e)
 {
-    return !e->part->in_place && e->state == HRI_WORKING && !has_ended(e) &&
+    return !e->share->in_place && e->state == HRI_WORKING && !has_ended(e) &&
            hri_executor_silence(e, w->now_ns) >
                slow * planned_task(e) * w->slowness;
 }
@@ -189,7 +189,7 @@ static bool is_silent(const watcher *w, const hri_executor *e)
             return false;
         }
     }
-    return !e->part->in_place && e->state < HRI_SETTLED &&
+    return !e->share->in_place && e->state < HRI_SETTLED &&
            hri_executor_silence(e, w->now_ns) >
                (others ? 2 : 1) * most_silent(w, e);
 }
@@ -320,7 +320,7 @@ static bool may_leave(const watcher *w, hri_executor *e)
     if (e->state == HRI_SETTLED) {
         return true;
     }
-    if (w->stop_ns == 0 || e->part->in_place) {
+    if (w->stop_ns == 0 || e->share->in_place) {
         return false;
     }
     if (run->error.status == HR_ERROR_CANCELLED || e->lost) {

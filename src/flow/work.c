@@ -50,7 +50,7 @@ static hr_status collect_task(hri_executor *executor)
     executor->report.flops += task->flops;
     executor->collected++;
     run->flops_done += task->flops;
-    if (executor->part->in_place && task->last) {
+    if (executor->share->in_place && task->last) {
         run->home[task->unit] = 1;
         executor->report.tiles += (uint64_t)task->count;
     }
@@ -260,7 +260,7 @@ static hr_status issue_task(hri_executor *executor, const hri_task *task,
     hri_queue *q = executor->compute;
     const hri_flow_task command = {
         .task = task,
-        .part = (uint32_t)(executor - executor->run->executors),
+        .share = (uint32_t)(executor - executor->run->executors),
         .accelerator = executor->accelerator,
         .queue = q,
         .places = {from->place[HRI_A], from->place[HRI_B], tile},
@@ -287,14 +287,14 @@ static hr_status run_task(hri_executor *executor, const hri_task *task,
 {
     const hri_flow *flow = executor->run->flow;
     /* alone in place, tasks are so long that none needs to wait in the queue */
-    const bool alone = executor->part->in_place && flow->part_count == 1;
+    const bool alone = executor->share->in_place && flow->share_count == 1;
     HRI_TRY(throttle(executor, alone ? 0 : HRI_WINDOW - 1));
-    if (executor->part->in_place) {
+    if (executor->share->in_place) {
         return issue_task(executor, task, from, NULL);
     }
     int32_t slot = task->slot;
     if (slot < 0) {
-        slot = (int32_t)(executor->stores++ % executor->part->slots[HRI_C]);
+        slot = (int32_t)(executor->stores++ % executor->share->slots[HRI_C]);
     }
     if (hri_task_is_first(task)) {
         HRI_TRY(open_tile(executor, task, slot));
@@ -320,7 +320,7 @@ static void await_panel(hri_executor *executor, hri_executor *owner, int side,
     const hri_delivery_state *a = &owner->delivery_states[number];
     hri_wait_awake(&a->issued, executor->brief ? hri_brief_moment : 0.0);
     pthread_mutex_lock(&run->lock);
-    const hri_delivery *d = &owner->part->deliveries[number];
+    const hri_delivery *d = &owner->share->deliveries[number];
     while (!hri_is_stopped(executor) && !a->issued) {
         /* to bring a panel is its own work, once there is one */
         hri_executor_set_idle(executor, executor != owner ||
@@ -346,7 +346,7 @@ static hr_status pack_panel(hri_executor *executor, const hri_task *task,
 {
     hri_queue *q = executor->compute;
     const hri_engine *g = &executor->run->engine;
-    const int32_t slot = executor->part->deliveries[task->a].slot;
+    const int32_t slot = executor->share->deliveries[task->a].slot;
     if (executor->packed_of[slot] != task->a) {
         executor->packed_of[slot] = task->a;
         if (from->ready[HRI_A] != NULL) {
@@ -370,7 +370,7 @@ static const hri_task *next_own(hri_executor *executor, bool *come)
     const hri_task *task = NULL;
     pthread_mutex_lock(&run->lock);
     if (!hri_is_stopped(executor) && executor->next < executor->end) {
-        task = &executor->part->tasks[executor->next++];
+        task = &executor->share->tasks[executor->next++];
         *come = run->come > task->chunk;
     }
     pthread_mutex_unlock(&run->lock);
@@ -415,7 +415,7 @@ static double task_seconds(const hri_executor *executor, uint64_t now_ns)
     const double usual =
         executor->collected > 0
             ? executor->report.seconds_busy / (double)executor->collected
-            : executor->part->seconds / (double)executor->part->task_count;
+            : executor->share->seconds / (double)executor->share->task_count;
     return executor->issued > executor->collected ? fmax(usual, silent) : usual;
 }
 
@@ -424,11 +424,11 @@ static double task_seconds(const hri_executor *executor, uint64_t now_ns)
 static bool has_room(const hri_executor *executor, const hri_executor *other)
 {
     const hri_engine *g = &executor->run->engine;
-    const hri_task *task = &other->part->tasks[other->end - 1];
+    const hri_task *task = &other->share->tasks[other->end - 1];
     const hri_place place = {0};
-    for (int side = HRI_A; side < HRI_SIDES && !executor->part->in_place;
+    for (int side = HRI_A; side < HRI_SIDES && !executor->share->in_place;
          side++) {
-        if (executor->part->slots[side] == 0) {
+        if (executor->share->slots[side] == 0) {
             continue;
         }
         const hri_copy box = g->box(g->data, side, task, place);
@@ -447,10 +447,10 @@ static hri_executor *find_behind(const hri_executor *executor, uint64_t now_ns,
     hri_run_state *run = executor->run;
     hri_executor *behind = NULL;
     *seconds = 0.0;
-    for (uint32_t i = 0; i < run->flow->part_count; i++) {
+    for (uint32_t i = 0; i < run->flow->share_count; i++) {
         hri_executor *other = &run->executors[i];
         const int64_t left = /* that others may take */
-            other->end - hri_max(other->next, other->part->steady);
+            other->end - hri_max(other->next, other->share->steady);
         const double theirs = (double)left * task_seconds(other, now_ns);
         if (other != executor && left > 0 && theirs > *seconds &&
             has_room(executor, other)) {
@@ -467,7 +467,7 @@ static hri_executor *find_behind(const hri_executor *executor, uint64_t now_ns,
 static const hri_task *steal_task(hri_executor *executor, hri_executor **victim)
 {
     hri_run_state *run = executor->run;
-    const uint32_t look_ms = LOOK_MS + run->flow->part_count / LOOKS_PER_MS;
+    const uint32_t look_ms = LOOK_MS + run->flow->share_count / LOOKS_PER_MS;
     const hri_task *task = NULL;
     double seconds;
     pthread_mutex_lock(&run->lock);
@@ -478,7 +478,7 @@ static const hri_task *steal_task(hri_executor *executor, hri_executor **victim)
             break;
         }
         if (seconds > task_seconds(executor, now_ns)) {
-            task = &behind->part->tasks[--behind->end];
+            task = &behind->share->tasks[--behind->end];
             *victim = behind;
         } else {
             hri_executor_set_idle(executor, true);
@@ -500,9 +500,9 @@ static int64_t find_own(hri_executor *executor, int side, int64_t index)
 {
     int64_t found = -1;
     pthread_mutex_lock(&executor->run->lock);
-    for (int32_t s = 0; s < executor->part->slots[side] && found < 0; s++) {
+    for (int32_t s = 0; s < executor->share->slots[side] && found < 0; s++) {
         int64_t number = executor->held[side][s];
-        if (number >= 0 && executor->part->deliveries[number].index == index) {
+        if (number >= 0 && executor->share->deliveries[number].index == index) {
             found = number;
         }
     }
@@ -547,7 +547,7 @@ static hr_status bring_panel(hri_executor *executor, hri_executor *victim,
         .side = side,
         .task = task,
         .slot = executor->spare[side],
-        .pinned = hri_pinned_of(executor, side, executor->part->slots[side])};
+        .pinned = hri_pinned_of(executor, side, executor->share->slots[side])};
     hri_passage_find(executor, &passage);
     hri_device *device = executor->accelerator->device;
     bool gathered;
@@ -564,7 +564,7 @@ static hr_status bring_panel(hri_executor *executor, hri_executor *victim,
             q, executor->done[(executor->issued - 1) % HRI_WINDOW]));
     }
     /* what nobody else needs does not come to the victim any more */
-    if (number >= 0 && victim->part->deliveries[number].only < 0 &&
+    if (number >= 0 && victim->share->deliveries[number].only < 0 &&
         device->ops->is_peer(device, victim->accelerator->device)) {
         HRI_TRY(copy_from_victim(executor, victim, side, number, passage.copy));
     } else {
@@ -592,11 +592,12 @@ static hr_status run_stolen(hri_executor *executor)
 {
     const hri_task *task;
     hri_executor *victim = NULL;
-    while (executor->part->can_steal &&
+    while (executor->share->can_steal &&
            (task = steal_task(executor, &victim)) != NULL) {
         source from = {0};
         for (int side = HRI_A; side <= HRI_B; side++) {
-            if (!executor->part->in_place && executor->part->slots[side] > 0) {
+            if (!executor->share->in_place &&
+                executor->share->slots[side] > 0) {
                 HRI_TRY(bring_panel(executor, victim, side, task, &from));
             }
         }

@@ -110,23 +110,23 @@ static void scale_all(hri_batch_call *b)
 static hr_status multiply_products(hri_batch_call *b, int64_t first,
                                    int64_t count);
 
-/* Add what a part did to the report's figures. */
+/* Add what a share did to the report's figures. */
 static void add_share(hri_batch_call *b, const hri_gemm_call *planned,
-                      const hri_batch_part *part)
+                      const hri_batch_share *share)
 {
-    const hri_accelerator *a = planned->accelerators[part->accelerator];
+    const hri_accelerator *a = planned->accelerators[share->accelerator];
     const size_t index = (size_t)(a - b->one.context->accelerators);
-    const hri_run_report *s = &part->report;
+    const hri_run_report *s = &share->report;
     hri_report_sum(&b->reports[index], s);
     if (s->tiles > 0) { /* what it did had to travel once */
-        hri_batch_part own = *part;
+        hri_batch_share own = *share;
         uint64_t up, down;
         own.count = (int64_t)s->tiles;
         hri_batch_traffic(b, &own, a, &up, &down);
         b->compulsory += up + down;
     }
     if (!a->in_place) {
-        const uint64_t bytes = part->memory + a->device->info.gemm_bytes;
+        const uint64_t bytes = share->memory + a->device->info.gemm_bytes;
         b->memory[index] = bytes > b->memory[index] ? bytes : b->memory[index];
     }
 }
@@ -164,7 +164,7 @@ static hr_status do_together(hri_batch_call *b, const hri_gemm_call *planned,
     hr_status status = hri_batch_run(b, planned, plan, &done);
     hri_call_unlimit(planned);
     for (uint32_t i = 0; i < plan->count; i++) {
-        add_share(b, planned, &plan->parts[i]);
+        add_share(b, planned, &plan->shares[i]);
     }
     hri_error_keep(&b->one.lost, hri_error_raise(&done.lost));
     if (status == HR_OK) {
@@ -198,12 +198,12 @@ static hr_status do_one(hri_batch_call *b, hri_gemm_call *planned, int64_t i)
     planned->product.c = hri_matrices_at(&b->operands[2], i);
     const hr_status status = hri_call_multiply(planned);
     b->compulsory += hri_compulsory_of(planned, moved_by(planned) - before);
-    for (uint32_t p = 0; p < planned->plan->flow.part_count; p++) {
-        const hri_flow_part *part = &planned->plan->flow.parts[p];
-        const hri_accelerator *a = planned->accelerators[part->accelerator];
+    for (uint32_t p = 0; p < planned->plan->flow.share_count; p++) {
+        const hri_flow_share *share = &planned->plan->flow.shares[p];
+        const hri_accelerator *a = planned->accelerators[share->accelerator];
         if (!a->in_place) {
             b->memory[a - planned->context->accelerators] =
-                part->memory + planned->inputs[part->accelerator].own;
+                share->memory + planned->inputs[share->accelerator].own;
         }
     }
     return status;
@@ -256,7 +256,7 @@ static hr_status multiply_products(hri_batch_call *b, int64_t first,
         status = plan.count > 0 ? do_together(b, &planned, &plan)
                                 : do_each(b, &planned, first, count);
     }
-    free(plan.parts);
+    free(plan.shares);
     hri_call_close(&planned);
     return status;
 }
@@ -269,20 +269,22 @@ static void note_each(hri_batch_call *b, const hri_gemm_call *planned)
     const hri_plan *plan = planned->plan;
     const uint64_t count = (uint64_t)b->count;
     b->compulsory = plan->compulsory * count;
-    for (uint32_t i = 0; i < plan->flow.part_count; i++) {
-        const hri_flow_part *part = &plan->flow.parts[i];
-        const hri_accelerator *a = planned->accelerators[part->accelerator];
+    for (uint32_t i = 0; i < plan->flow.share_count; i++) {
+        const hri_flow_share *share = &plan->flow.shares[i];
+        const hri_accelerator *a = planned->accelerators[share->accelerator];
         const size_t index = (size_t)(a - b->one.context->accelerators);
         hri_run_report *s = &b->reports[index];
         b->memory[index] =
-            a->in_place ? 0
-                        : part->memory + planned->inputs[part->accelerator].own;
-        s->seconds_busy = part->seconds * (double)count;
-        s->tiles = (uint64_t)(part->task_count / plan->blocking.chunks) * count;
-        s->flops = part->flops * (double)count;
-        s->up = part->up * count;
-        s->down = part->down * count;
-        s->peer = part->peer * count;
+            a->in_place
+                ? 0
+                : share->memory + planned->inputs[share->accelerator].own;
+        s->seconds_busy = share->seconds * (double)count;
+        s->tiles =
+            (uint64_t)(share->task_count / plan->blocking.chunks) * count;
+        s->flops = share->flops * (double)count;
+        s->up = share->up * count;
+        s->down = share->down * count;
+        s->peer = share->peer * count;
     }
 }
 
@@ -297,13 +299,13 @@ static hr_status note_plan(hri_batch_call *b, const hri_gemm_call *planned,
     }
     HRI_TRY(hri_batch_memory(b, planned, plan));
     for (uint32_t i = 0; i < plan->count; i++) {
-        hri_batch_part *part = &plan->parts[i];
-        const hri_accelerator *a = planned->accelerators[part->accelerator];
-        part->report.seconds_busy = part->seconds;
-        part->report.tiles = (uint64_t)part->count;
-        part->report.flops = flops * (double)part->count;
-        hri_batch_traffic(b, part, a, &part->report.up, &part->report.down);
-        add_share(b, planned, part);
+        hri_batch_share *share = &plan->shares[i];
+        const hri_accelerator *a = planned->accelerators[share->accelerator];
+        share->report.seconds_busy = share->seconds;
+        share->report.tiles = (uint64_t)share->count;
+        share->report.flops = flops * (double)share->count;
+        hri_batch_traffic(b, share, a, &share->report.up, &share->report.down);
+        add_share(b, planned, share);
     }
     return HR_OK;
 }
@@ -318,7 +320,7 @@ static hr_status make_plan(hri_batch_call *b)
         b->seconds = plan.seconds;
         status = note_plan(b, &planned, &plan);
     }
-    free(plan.parts);
+    free(plan.shares);
     hri_call_close(&planned);
     return status;
 }

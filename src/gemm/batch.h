@@ -59,7 +59,7 @@ hr_status hri_batch_check_data(int64_t count, hr_scalar alpha,
 /* ---- batch_plan.c: ranges of products for accelerators */
 
 /* The range of one accelerator. */
-typedef struct hri_batch_part {
+typedef struct hri_batch_share {
     uint32_t accelerator; /* of call->accelerators */
     int64_t first, count;
     uint32_t slots;        /* groups under way; 1 in place */
@@ -67,14 +67,14 @@ typedef struct hri_batch_part {
     double seconds;        /* predicted, of arithmetic and copies */
     hri_run_report report; /* set by the run: what was done */
     uint64_t memory;       /* and bytes that it held */
-} hri_batch_part;
+} hri_batch_share;
 
 typedef struct hri_batch_plan {
-    uint32_t count;        /* of parts; 0: products run one after the other, by
-                              the plan of hr_gemm */
-    hri_batch_part *parts; /* in the order of their ranges */
-    int64_t group;         /* the most products of a group on a device */
-    double seconds;        /* predicted */
+    uint32_t count; /* of shares; 0: products run one after the other, by
+                       the plan of hr_gemm */
+    hri_batch_share *shares; /* in the order of their ranges */
+    int64_t group;           /* the most products of a group on a device */
+    double seconds;          /* predicted */
 } hri_batch_plan;
 
 /* How the elements of an operand travel: in slots, matrices lie without gaps.
@@ -95,13 +95,13 @@ enum { HRI_BATCH_ALIGNMENT = 256, HRI_BATCH_SLOTS = 3 };
 
 /* Decide which accelerators of `planned` get which of the products `first` to
  * before first + count. `planned` has the plan of one product. The caller frees
- * the parts. */
+ * the shares. */
 hr_status hri_batch_plan_make(const hri_batch_call *call,
                               const hri_gemm_call *planned, int64_t first,
                               int64_t count, hri_batch_plan *plan);
 
-/* The bytes that a part brings to its accelerator and home. */
-void hri_batch_traffic(const hri_batch_call *call, const hri_batch_part *part,
+/* The bytes that a share brings to its accelerator and home. */
+void hri_batch_traffic(const hri_batch_call *call, const hri_batch_share *share,
                        const hri_accelerator *accelerator, uint64_t *up,
                        uint64_t *down);
 
@@ -116,11 +116,11 @@ typedef struct hri_batch_done {
     hri_error lost;  /* why some are not */
 } hri_batch_done;
 
-/* Set the memory that parts will hold. HR_ERROR_OUT_OF_MEMORY. */
+/* Set the memory that shares will hold. HR_ERROR_OUT_OF_MEMORY. */
 hr_status hri_batch_memory(const hri_batch_call *call,
                            const hri_gemm_call *planned, hri_batch_plan *plan);
 
-/* Run all parts. The caller holds the context's lock. Errors as of
+/* Run all shares. The caller holds the context's lock. Errors as of
  * hri_flow_run. */
 hr_status hri_batch_run(hri_batch_call *call, const hri_gemm_call *planned,
                         hri_batch_plan *plan, hri_batch_done *done);

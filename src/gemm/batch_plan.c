@@ -131,7 +131,7 @@ static double count_sharing(hri_accelerator *const *list, uint32_t count,
 }
 
 /* How many work on the accelerator's device beside each other, itself counted.
- * Virtual accelerators are there to be tried: as in hr_gemm, each has its part
+ * Virtual accelerators are there to be tried: as in hr_gemm, each has its share
  * of the device, whether the others work or not. */
 static double count_beside(const planning *p, uint32_t count,
                            const hri_accelerator *a)
@@ -163,9 +163,9 @@ static uint32_t threads_of(const hri_accelerator *a)
 static double arithmetic(const planning *p, uint32_t index, double beside)
 {
     const hri_product *one = &p->call->one.product;
-    const double part =
+    const double share =
         hri_cost_batch((double)one->m, (double)one->n, (double)one->k);
-    return hri_flops_of(one) * beside / (rate_of(p, index) * part);
+    return hri_flops_of(one) * beside / (rate_of(p, index) * share);
 }
 
 /* Seconds for a product where the bytes of others travel, too. *fill: those of
@@ -333,22 +333,22 @@ static bool is_long(const planning *p, const hri_candidate *set, uint32_t count)
 
 /* The part of candidate i. In place a group is what runs between two looks at
  * progress. */
-static hri_batch_part part_of(const planning *p, uint32_t i)
+static hri_batch_share share_of(const planning *p, uint32_t i)
 {
     const uint32_t index = p->candidates[i].index;
     const hri_accelerator *a = accelerator_of(p, index);
     const hri_share *given = &p->shares[i];
     const double tenth = 0.1 / p->seconds[i];
-    hri_batch_part part = {.accelerator = index,
-                           .first = p->first + given->first,
-                           .count = given->count,
-                           .group = given->count,
-                           .slots = 1,
-                           .seconds = p->seconds[i] * (double)given->count};
-    if (a->in_place && tenth < (double)part.group) {
-        part.group = hri_max((int64_t)tenth, 2 * (int64_t)threads_of(a));
+    hri_batch_share share = {.accelerator = index,
+                             .first = p->first + given->first,
+                             .count = given->count,
+                             .group = given->count,
+                             .slots = 1,
+                             .seconds = p->seconds[i] * (double)given->count};
+    if (a->in_place && tenth < (double)share.group) {
+        share.group = hri_max((int64_t)tenth, 2 * (int64_t)threads_of(a));
     }
-    return part;
+    return share;
 }
 
 /* Beside devices, groups in place are not much larger than theirs. */
@@ -357,15 +357,15 @@ static void set_groups(const planning *p, uint32_t count, hri_batch_plan *plan)
     const int64_t least = least_group(p, p->candidates, count);
     plan->group = least < INT64_MAX ? least : 0;
     for (uint32_t i = 0; i < plan->count && plan->group > 0; i++) {
-        hri_batch_part *part = &plan->parts[i];
-        const hri_accelerator *a = accelerator_of(p, part->accelerator);
+        hri_batch_share *share = &plan->shares[i];
+        const hri_accelerator *a = accelerator_of(p, share->accelerator);
         if (a->in_place) {
             const int64_t few = 2 * (int64_t)threads_of(a);
-            part->group = hri_min(part->group, hri_max(least, few));
+            share->group = hri_min(share->group, hri_max(least, few));
         } else {
-            const int64_t room = most_group(p, part->accelerator) / least;
-            part->group = least;
-            part->slots = (uint32_t)hri_min(room, HRI_BATCH_SLOTS);
+            const int64_t room = most_group(p, share->accelerator) / least;
+            share->group = least;
+            share->slots = (uint32_t)hri_min(room, HRI_BATCH_SLOTS);
         }
     }
 }
@@ -373,13 +373,13 @@ static void set_groups(const planning *p, uint32_t count, hri_batch_plan *plan)
 static hr_status fill_plan(planning *p, uint32_t count, hri_batch_plan *plan)
 {
     HRI_TRY(distribute(p, p->candidates, count));
-    plan->parts = calloc(count, sizeof *plan->parts);
-    if (plan->parts == NULL) {
+    plan->shares = calloc(count, sizeof *plan->shares);
+    if (plan->shares == NULL) {
         return hri_fail(HR_ERROR_OUT_OF_MEMORY, "gemm batch: out of memory");
     }
     for (uint32_t i = 0; i < count; i++) {
         if (p->shares[i].count > 0) {
-            plan->parts[plan->count++] = part_of(p, i);
+            plan->shares[plan->count++] = share_of(p, i);
         }
     }
     set_groups(p, count, plan);
@@ -392,11 +392,11 @@ static double each_of(const planning *p)
 {
     const hri_plan *plan = p->planned->plan;
     const bool thread =
-        plan->flow.parts[0].in_place && p->call->one.options.progress != NULL;
+        plan->flow.shares[0].in_place && p->call->one.options.progress != NULL;
     return plan->flow.seconds + (thread ? hri_model_executor(true) : 0.0);
 }
 
-static hr_status choose_parts(planning *p, hri_batch_plan *plan)
+static hr_status choose_shares(planning *p, hri_batch_plan *plan)
 {
     uint32_t count;
     hri_set set = {0};
@@ -418,7 +418,7 @@ static hr_status choose_parts(planning *p, hri_batch_plan *plan)
     return fill_plan(p, set.count, plan);
 }
 
-void hri_batch_traffic(const hri_batch_call *call, const hri_batch_part *part,
+void hri_batch_traffic(const hri_batch_call *call, const hri_batch_share *share,
                        const hri_accelerator *accelerator, uint64_t *up,
                        uint64_t *down)
 {
@@ -428,12 +428,13 @@ void hri_batch_traffic(const hri_batch_call *call, const hri_batch_part *part,
     if (accelerator->in_place) {
         return;
     }
-    hri_batch_sides(call, accelerator->device, part->first, part->count, sides);
+    hri_batch_sides(call, accelerator->device, share->first, share->count,
+                    sides);
     for (int i = 0; i < 3; i++) {
-        const uint64_t count = sides[i].shared ? 1 : (uint64_t)part->count;
+        const uint64_t count = sides[i].shared ? 1 : (uint64_t)share->count;
         *up += i < 2 || reads ? count * sides[i].bytes : 0;
     }
-    *down = (uint64_t)part->count * sides[2].bytes;
+    *down = (uint64_t)share->count * sides[2].bytes;
 }
 
 hr_status hri_batch_plan_make(const hri_batch_call *call,
@@ -456,7 +457,7 @@ hr_status hri_batch_plan_make(const hri_batch_call *call,
     hr_status status =
         p.candidates != NULL && p.links != NULL && p.shares != NULL &&
                 p.seconds != NULL && p.fill != NULL && p.list != NULL
-            ? choose_parts(&p, plan)
+            ? choose_shares(&p, plan)
             : hri_fail(HR_ERROR_OUT_OF_MEMORY, "gemm batch: out of memory");
     free(p.candidates);
     free(p.links);
@@ -465,8 +466,8 @@ hr_status hri_batch_plan_make(const hri_batch_call *call,
     free(p.fill);
     free(p.list);
     if (status != HR_OK) {
-        free(plan->parts);
-        plan->parts = NULL;
+        free(plan->shares);
+        plan->shares = NULL;
         plan->count = 0;
     }
     return status;

@@ -113,14 +113,14 @@ static void gather_bytes(const void *data, int side, int64_t item, void *pinned,
         const int64_t product = item + (int64_t)(first / x->bytes);
         const hr_matrix m = hri_matrices_at(&g->call.operands[side], product);
         size_t at = first % x->bytes;
-        for (size_t part; bytes > 0 && at < x->bytes; at += part) {
+        for (size_t share; bytes > 0 && at < x->bytes; at += share) {
             const size_t start = at % width, line = width - start;
             char *const matrix = (char *)m.data + at / width * x->pitch + start;
-            part = line < bytes ? line : bytes;
-            memcpy(home ? matrix : packed, home ? packed : matrix, part);
-            packed += part;
-            first += part;
-            bytes -= part;
+            share = line < bytes ? line : bytes;
+            memcpy(home ? matrix : packed, home ? packed : matrix, share);
+            packed += share;
+            first += share;
+            bytes -= share;
         }
     }
 }
@@ -182,39 +182,39 @@ static void drop_groups(void *data)
 
 /* In place a last group of one product would run on all threads: it joins the
  * one before. */
-static int64_t next_group(const hri_batch_part *part, bool in_place,
+static int64_t next_group(const hri_batch_share *share, bool in_place,
                           int64_t left)
 {
-    const int64_t joins = in_place ? part->group / 2 : 0;
-    return left - part->group <= joins ? left : part->group;
+    const int64_t joins = in_place ? share->group / 2 : 0;
+    return left - share->group <= joins ? left : share->group;
 }
 
-static int64_t count_groups(const hri_batch_part *part, bool in_place)
+static int64_t count_groups(const hri_batch_share *share, bool in_place)
 {
-    const int64_t joins = in_place ? part->group / 2 : 0;
-    const int64_t whole = part->count / part->group;
-    return whole + (part->count % part->group > joins || whole == 0);
+    const int64_t joins = in_place ? share->group / 2 : 0;
+    const int64_t whole = share->count / share->group;
+    return whole + (share->count % share->group > joins || whole == 0);
 }
 
-/* The groups of a part, from number `group` on. */
-static hr_status add_tasks(hri_flow_part *part, const hri_batch_part *from,
+/* The groups of a share, from number `group` on. */
+static hr_status add_tasks(hri_flow_share *share, const hri_batch_share *from,
                            groups *g, int64_t group)
 {
     const bool shared[] = {g->sides[HRI_A].shared, g->sides[HRI_B].shared};
-    const int64_t count = count_groups(from, part->in_place);
+    const int64_t count = count_groups(from, share->in_place);
     int64_t done = 0;
     for (int64_t i = group; i < group + count; i++) {
         g->starts[i] = from->first + done;
-        done += next_group(from, part->in_place, from->count - done);
+        done += next_group(from, share->in_place, from->count - done);
         g->starts[i + 1] = from->first + done;
     }
-    return hri_flow_add_units(part, "gemm", group, count, shared);
+    return hri_flow_add_units(share, "gemm", group, count, shared);
 }
 
-/* Slots for a part on a device, and how operands travel. Threads stage what is
+/* Slots for a share on a device, and how operands travel. Threads stage what is
  * ordinary memory where such copies are slow. Elsewhere, and where old C must
  * stay until all of a group has come, they gather it at once. */
-static void add_slots(hri_flow_part *part, const hri_batch_part *from,
+static void add_slots(hri_flow_share *share, const hri_batch_share *from,
                       const hri_gemm_call *planned, const groups *g,
                       hri_staged *staged)
 {
@@ -223,43 +223,44 @@ static void add_slots(hri_flow_part *part, const hri_batch_part *from,
     const uint64_t *bytes = g->flow.slot_bytes;
     hri_batch_side sides[HRI_SIDES];
     const int64_t slots = hri_min(from->slots, count_groups(from, false));
-    const bool alone = g->flow.part_count == 1; /* else it may take any group */
+    const bool alone =
+        g->flow.share_count == 1; /* else it may take any group */
     hri_batch_sides(&g->call, device, alone ? from->first : g->first,
                     alone ? from->count : g->count, sides);
     for (int side = HRI_A; side < HRI_SIDES; side++) {
-        part->slots[side] = sides[side].shared ? 1 : (int32_t)slots;
+        share->slots[side] = sides[side].shared ? 1 : (int32_t)slots;
         staged->of[side] = device->info.staged && !sides[side].direct &&
                            !(side == HRI_C && g->flow.reads_result);
-        part->gathered[side] = !sides[side].direct && !staged->of[side];
+        share->gathered[side] = !sides[side].direct && !staged->of[side];
     }
     const uint64_t spare = bytes[HRI_A] + bytes[HRI_B];
-    part->memory = hri_flow_memory(&g->flow, part);
-    part->can_steal = !alone && part->memory + spare + f->own <= f->memory;
-    part->memory = hri_flow_memory(&g->flow, part);
+    share->memory = hri_flow_memory(&g->flow, share);
+    share->can_steal = !alone && share->memory + spare + f->own <= f->memory;
+    share->memory = hri_flow_memory(&g->flow, share);
     hri_batch_traffic(&g->call, from, planned->accelerators[from->accelerator],
-                      &part->up, &part->down);
+                      &share->up, &share->down);
 }
 
-static hr_status fill_parts(groups *g, const hri_batch_plan *batch,
-                            const hri_gemm_call *planned, hri_staged *staged)
+static hr_status fill_shares(groups *g, const hri_batch_plan *batch,
+                             const hri_gemm_call *planned, hri_staged *staged)
 {
     const double each = hri_flops_of(&g->call.one.product);
     hri_flow *flow = &g->flow;
-    flow->parts = calloc(batch->count, sizeof *flow->parts);
-    if (flow->parts == NULL) {
+    flow->shares = calloc(batch->count, sizeof *flow->shares);
+    if (flow->shares == NULL) {
         return no_memory();
     }
-    flow->part_count = batch->count;
+    flow->share_count = batch->count;
     for (uint32_t i = 0; i < batch->count; i++) {
-        const hri_batch_part *from = &batch->parts[i];
-        hri_flow_part *part = &flow->parts[i];
-        part->accelerator = from->accelerator;
-        part->in_place = planned->accelerators[from->accelerator]->in_place;
-        part->can_steal = part->in_place && batch->count > 1;
-        part->flops = each * (double)from->count;
-        part->seconds = from->seconds;
-        if (!part->in_place) {
-            add_slots(part, from, planned, g, &staged[from->accelerator]);
+        const hri_batch_share *from = &batch->shares[i];
+        hri_flow_share *share = &flow->shares[i];
+        share->accelerator = from->accelerator;
+        share->in_place = planned->accelerators[from->accelerator]->in_place;
+        share->can_steal = share->in_place && batch->count > 1;
+        share->flops = each * (double)from->count;
+        share->seconds = from->seconds;
+        if (!share->in_place) {
+            add_slots(share, from, planned, g, &staged[from->accelerator]);
         }
     }
     return HR_OK;
@@ -269,9 +270,9 @@ static hr_status add_all_tasks(groups *g, const hri_batch_plan *batch)
 {
     int64_t group = 0;
     for (uint32_t i = 0; i < batch->count; i++) {
-        hri_flow_part *part = &g->flow.parts[i];
-        HRI_TRY(add_tasks(part, &batch->parts[i], g, group));
-        group += part->task_count;
+        hri_flow_share *share = &g->flow.shares[i];
+        HRI_TRY(add_tasks(share, &batch->shares[i], g, group));
+        group += share->task_count;
     }
     return HR_OK;
 }
@@ -281,9 +282,9 @@ static int64_t count_groups_of_all(const hri_batch_plan *batch,
 {
     int64_t sum = 0;
     for (uint32_t i = 0; i < batch->count; i++) {
-        const hri_batch_part *part = &batch->parts[i];
-        sum += count_groups(part,
-                            planned->accelerators[part->accelerator]->in_place);
+        const hri_batch_share *share = &batch->shares[i];
+        sum += count_groups(
+            share, planned->accelerators[share->accelerator]->in_place);
     }
     return sum;
 }
@@ -310,7 +311,7 @@ static hr_status make_flow(groups *g, const hri_batch_plan *batch,
                    .reads_result = hri_reads_result(&g->call.one.product),
                    .few = (double)all <= hri_cost_few,
                    .seconds = batch->seconds};
-    return fill_parts(g, batch, planned, staged);
+    return fill_shares(g, batch, planned, staged);
 }
 
 /* ---- the run */
@@ -352,9 +353,9 @@ static hr_status make_groups(const hri_batch_call *call,
     }
     g->call.one.product = call->one.product;
     memcpy(g->call.operands, call->operands, sizeof call->operands);
-    g->first = batch->parts[0].first;
+    g->first = batch->shares[0].first;
     for (uint32_t i = 0; i < batch->count; i++) {
-        g->count += batch->parts[i].count;
+        g->count += batch->shares[i].count;
     }
     hri_batch_sides(call, planned->accelerators[0]->device, g->first, g->count,
                     g->sides);
@@ -364,7 +365,7 @@ static hr_status make_groups(const hri_batch_call *call,
 static void note_memory(const groups *g, hri_batch_plan *batch)
 {
     for (uint32_t i = 0; i < batch->count; i++) {
-        batch->parts[i].memory = g->flow.parts[i].memory;
+        batch->shares[i].memory = g->flow.shares[i].memory;
     }
 }
 
@@ -408,7 +409,7 @@ static hr_status run_groups(hri_batch_call *call, const hri_gemm_call *planned,
         hri_flow_run(call->one.context, &g->flow, &engine,
                      planned->accelerators, &wanted, &outcome);
     for (uint32_t i = 0; i < batch->count; i++) {
-        batch->parts[i].report = outcome.reports[i];
+        batch->shares[i].report = outcome.reports[i];
     }
     done->lost = outcome.lost;
     free(outcome.reports);
@@ -440,7 +441,7 @@ static bool is_direct(const hri_batch_call *call, const hri_gemm_call *planned,
                       const hri_batch_plan *batch)
 {
     const hri_accelerator *a =
-        planned->accelerators[batch->parts[0].accelerator];
+        planned->accelerators[batch->shares[0].accelerator];
     return batch->count == 1 && a->in_place &&
            a->device->ops->gemm_now != NULL &&
            !hri_progress_is_told(call->one.progress);
@@ -448,20 +449,20 @@ static bool is_direct(const hri_batch_call *call, const hri_gemm_call *planned,
 
 static hr_status run_directly(hri_batch_call *call,
                               const hri_gemm_call *planned,
-                              hri_batch_part *part, hri_batch_done *done)
+                              hri_batch_share *share, hri_batch_done *done)
 {
-    hri_device *device = planned->accelerators[part->accelerator]->device;
+    hri_device *device = planned->accelerators[share->accelerator]->device;
     const uint64_t start_ns = hri_clock_ns();
-    const hri_gemm gemm = hri_batch_in_place(call, part->first, part->count);
+    const hri_gemm gemm = hri_batch_in_place(call, share->first, share->count);
     const hr_status status = device->ops->gemm_now(device, &gemm);
-    done->starts[0] = part->first;
-    done->starts[1] = part->first + part->count;
+    done->starts[0] = share->first;
+    done->starts[1] = share->first + share->count;
     done->home[0] = status == HR_OK;
     if (status == HR_OK) {
-        part->report.seconds_busy = hri_seconds_since(start_ns);
-        part->report.flops =
-            hri_flops_of(&call->one.product) * (double)part->count;
-        part->report.tiles = (uint64_t)part->count;
+        share->report.seconds_busy = hri_seconds_since(start_ns);
+        share->report.flops =
+            hri_flops_of(&call->one.product) * (double)share->count;
+        share->report.tiles = (uint64_t)share->count;
     }
     return status;
 }
@@ -483,7 +484,7 @@ hr_status hri_batch_run(hri_batch_call *call, const hri_gemm_call *planned,
     if (!hri_progress_tell(call->one.progress, call->one.flops_done)) {
         status = hri_error_raise(&call->one.progress->error);
     } else if (direct) {
-        status = run_directly(call, planned, &batch->parts[0], done);
+        status = run_directly(call, planned, &batch->shares[0], done);
     } else {
         status = run_flow(call, planned, batch, done);
     }

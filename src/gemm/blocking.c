@@ -493,7 +493,7 @@ hr_status hri_blocking_choose(const hri_plan_shape *shape,
         .count = count,
         .partition = partition,
         .boxes = boxes,
-        .worthwhile = count <= HRI_FORECAST_PARTS ? 1.3 : 1.0,
+        .worthwhile = count <= HRI_FORECAST_SHARES ? 1.3 : 1.0,
         .most_bytes = HUGE_VAL,
     };
     if (count == 1 && accelerators[0].in_place) {

@@ -69,7 +69,7 @@ static inline hri_run_report *hri_call_report(const hri_gemm_call *c,
 
 /* ---- gemm.c */
 
-/* Add what a part of a run did. */
+/* Add what a share of a run did. */
 void hri_report_sum(hri_run_report *sum, const hri_run_report *report);
 
 /* Read the caller's options, which may be NULL. */

@@ -124,15 +124,15 @@ bool hri_gemm_directly(const hri_gemm_call *c, hr_status *status)
 
 static hri_device *only_device(const hri_gemm_call *c)
 {
-    return c->accelerators[c->plan->flow.parts[0].accelerator]->device;
+    return c->accelerators[c->plan->flow.shares[0].accelerator]->device;
 }
 
 bool hri_plan_is_direct(const hri_gemm_call *c)
 {
     const hri_plan *plan = c->plan;
-    return plan->flow.part_count == 1 && plan->flow.parts[0].in_place &&
-           plan->flow.parts[0].task_count == 1 && c->options.progress == NULL &&
-           only_device(c)->ops->gemm_now != NULL;
+    return plan->flow.share_count == 1 && plan->flow.shares[0].in_place &&
+           plan->flow.shares[0].task_count == 1 &&
+           c->options.progress == NULL && only_device(c)->ops->gemm_now != NULL;
 }
 
 hr_status hri_plan_directly(const hri_gemm_call *c, hri_run_outcome *outcome)

@@ -22,10 +22,10 @@ typedef struct way {
  * product runs, a tile goes home. */
 enum { FETCH, LOAD, PRODUCT, HOME, STEPS };
 
-/* The state of a part at a time. Times are in seconds. INFINITY: not known
+/* The state of a share at a time. Times are in seconds. INFINITY: not known
  * yet. */
 typedef struct executor {
-    const hri_flow_part *part;
+    const hri_flow_share *share;
     const hri_plan_accelerator *accelerator;
     double efficiencies[HRI_TILE_RATES];
     double *arrivals; /* [delivery] */
@@ -48,10 +48,10 @@ typedef struct forecast {
 
 /* ---- setting up and freeing */
 
-static bool executor_init(executor *e, const hri_flow_part *part,
+static bool executor_init(executor *e, const hri_flow_share *share,
                           const hri_plan_accelerator *accelerator)
 {
-    *e = (executor){.part = part,
+    *e = (executor){.share = share,
                     .accelerator = accelerator,
                     .up = {.of = accelerator->up},
                     .down = {.of = accelerator->down},
@@ -61,13 +61,13 @@ static bool executor_init(executor *e, const hri_flow_part *part,
         e->efficiencies[i] =
             fmin(accelerator->tile_rates[i] / accelerator->rate, 1.0);
     }
-    e->arrivals = calloc((size_t)part->delivery_count + 1, sizeof(double));
-    e->ends = calloc((size_t)part->task_count + 1, sizeof(double));
-    e->tiles = calloc((size_t)part->slots[HRI_C] + 1, sizeof(double));
+    e->arrivals = calloc((size_t)share->delivery_count + 1, sizeof(double));
+    e->ends = calloc((size_t)share->task_count + 1, sizeof(double));
+    e->tiles = calloc((size_t)share->slots[HRI_C] + 1, sizeof(double));
     if (e->arrivals == NULL || e->ends == NULL || e->tiles == NULL) {
         return false;
     }
-    for (int64_t i = 0; i < part->delivery_count; i++) {
+    for (int64_t i = 0; i < share->delivery_count; i++) {
         e->arrivals[i] = INFINITY;
     }
     return true;
@@ -85,7 +85,7 @@ static double *extents(const hri_plan *plan, int64_t count,
 
 static void forecast_finish(forecast *f)
 {
-    for (uint32_t i = 0; f->executors != NULL && i < f->plan->flow.part_count;
+    for (uint32_t i = 0; f->executors != NULL && i < f->plan->flow.share_count;
          i++) {
         free(f->executors[i].arrivals);
         free(f->executors[i].ends);
@@ -105,14 +105,14 @@ static hr_status forecast_init(forecast *f, const hri_plan *plan,
         .heights = extents(plan, plan->tile_rows, hri_plan_row),
         .widths = extents(plan, plan->tile_cols, hri_plan_col),
         .depths = extents(plan, plan->blocking.chunks, hri_plan_chunk),
-        .executors = calloc(plan->flow.part_count, sizeof *f->executors),
+        .executors = calloc(plan->flow.share_count, sizeof *f->executors),
     };
     bool made = f->heights != NULL && f->widths != NULL && f->depths != NULL &&
                 f->executors != NULL;
-    for (uint32_t i = 0; made && i < plan->flow.part_count; i++) {
-        const hri_flow_part *part = &plan->flow.parts[i];
-        made = executor_init(&f->executors[i], part,
-                             &accelerators[part->accelerator]);
+    for (uint32_t i = 0; made && i < plan->flow.share_count; i++) {
+        const hri_flow_share *share = &plan->flow.shares[i];
+        made = executor_init(&f->executors[i], share,
+                             &accelerators[share->accelerator]);
     }
     if (!made) {
         forecast_finish(f);
@@ -173,20 +173,20 @@ static double end_of(const executor *e, int64_t number)
 
 static double start_of_load(executor *e)
 {
-    const hri_flow_part *part = e->part;
+    const hri_flow_share *share = e->share;
     int64_t *next = &e->next[LOAD];
-    while (*next < part->delivery_count &&
-           part->deliveries[*next].source >= 0) {
+    while (*next < share->delivery_count &&
+           share->deliveries[*next].source >= 0) {
         ++*next; /* it is copied from another executor */
     }
-    return *next == part->delivery_count
+    return *next == share->delivery_count
                ? INFINITY
-               : fmax(e->up.free, end_of(e, part->deliveries[*next].after));
+               : fmax(e->up.free, end_of(e, share->deliveries[*next].after));
 }
 
 static void load_panel(forecast *f, executor *e)
 {
-    const hri_delivery *d = &e->part->deliveries[e->next[LOAD]];
+    const hri_delivery *d = &e->share->deliveries[e->next[LOAD]];
     const bool of_a = d->side == HRI_A;
     const double depth = f->depths[d->chunk];
     const double height = of_a ? f->heights[d->index] : depth;
@@ -201,8 +201,8 @@ static void load_panel(forecast *f, executor *e)
             there = copy_on_host(f, e, &e->up, there, bytes, row);
         }
         const hri_puller *to = &f->plan->flow.pullers[d->pullers + i];
-        f->executors[to->part].arrivals[to->delivery] = there;
-        f->executors[to->part].stale = true;
+        f->executors[to->share].arrivals[to->delivery] = there;
+        f->executors[to->share].stale = true;
     }
 }
 
@@ -211,9 +211,9 @@ static void load_panel(forecast *f, executor *e)
 /* The time of a task's tile slot. The executor is not in place. */
 static double *tile_of(executor *e, int64_t number)
 {
-    const hri_task *task = &e->part->tasks[number];
+    const hri_task *task = &e->share->tasks[number];
     return &e->tiles[task->slot >= 0 ? task->slot
-                                     : number % e->part->slots[HRI_C]];
+                                     : number % e->share->slots[HRI_C]];
 }
 
 /* Whether the task starts with the old values of C. */
@@ -221,14 +221,14 @@ static bool wants_old(const forecast *f, const executor *e,
                       const hri_task *task)
 {
     return f->plan->shape.reads_result && hri_task_is_first(task) &&
-           !e->part->in_place;
+           !e->share->in_place;
 }
 
 /* Whether the task's tile goes home after the task. */
 static bool goes_home(const forecast *f, const executor *e,
                       const hri_task *task)
 {
-    return hri_task_is_last(&f->plan->flow, task) && !e->part->in_place;
+    return hri_task_is_last(&f->plan->flow, task) && !e->share->in_place;
 }
 
 /* Old C is fetched when the task is issued: its panels have been enqueued, and
@@ -236,14 +236,14 @@ static bool goes_home(const forecast *f, const executor *e,
 static double start_of_fetch(const forecast *f, executor *e)
 {
     int64_t *next = &e->next[FETCH];
-    while (*next < e->part->task_count &&
-           !wants_old(f, e, &e->part->tasks[*next])) {
+    while (*next < e->share->task_count &&
+           !wants_old(f, e, &e->share->tasks[*next])) {
         ++*next;
     }
-    if (*next == e->part->task_count) {
+    if (*next == e->share->task_count) {
         return INFINITY;
     }
-    const hri_task *task = &e->part->tasks[*next];
+    const hri_task *task = &e->share->tasks[*next];
     bool issued =
         e->arrivals[task->a] < INFINITY && e->arrivals[task->b] < INFINITY;
     return issued ? fmax(fmax(e->up.free, *tile_of(e, *next)),
@@ -254,7 +254,7 @@ static double start_of_fetch(const forecast *f, executor *e)
 static void fetch_tile(forecast *f, executor *e)
 {
     int64_t number = e->next[FETCH]++;
-    const hri_task *task = &e->part->tasks[number];
+    const hri_task *task = &e->share->tasks[number];
     e->ends[number] =
         carry_operand(f, e, &e->up, e->starts[FETCH], HRI_C,
                       f->heights[task->row], f->widths[task->col]);
@@ -265,7 +265,7 @@ static double start_of_home(const forecast *f, executor *e)
 {
     int64_t *next = &e->next[HOME];
     while (*next < e->next[PRODUCT] &&
-           !goes_home(f, e, &e->part->tasks[*next])) {
+           !goes_home(f, e, &e->share->tasks[*next])) {
         ++*next;
     }
     return *next == e->next[PRODUCT] ? INFINITY
@@ -275,7 +275,7 @@ static double start_of_home(const forecast *f, executor *e)
 static void send_home(forecast *f, executor *e)
 {
     int64_t number = e->next[HOME]++;
-    const hri_task *task = &e->part->tasks[number];
+    const hri_task *task = &e->share->tasks[number];
     *tile_of(e, number) =
         carry_operand(f, e, &e->down, e->starts[HOME], HRI_C,
                       f->heights[task->row], f->widths[task->col]);
@@ -286,12 +286,12 @@ static void send_home(forecast *f, executor *e)
 static double start_of_product(const forecast *f, executor *e)
 {
     int64_t number = e->next[PRODUCT];
-    if (number == e->part->task_count) {
+    if (number == e->share->task_count) {
         return INFINITY;
     }
-    const hri_task *task = &e->part->tasks[number];
+    const hri_task *task = &e->share->tasks[number];
     double start = e->compute;
-    if (e->part->in_place) {
+    if (e->share->in_place) {
         return start;
     }
     if (wants_old(f, e, task)) {
@@ -306,7 +306,7 @@ static double start_of_product(const forecast *f, executor *e)
 static void run_product(forecast *f, executor *e)
 {
     int64_t number = e->next[PRODUCT]++;
-    const hri_task *task = &e->part->tasks[number];
+    const hri_task *task = &e->share->tasks[number];
     double height = f->heights[task->row], width = f->widths[task->col];
     double depth = f->depths[task->chunk];
     double rate = e->accelerator->rate *
@@ -331,7 +331,7 @@ static executor *next_step(forecast *f, int *step)
 {
     executor *first = NULL;
     double least = INFINITY;
-    for (uint32_t i = 0; i < f->plan->flow.part_count; i++) {
+    for (uint32_t i = 0; i < f->plan->flow.share_count; i++) {
         executor *e = &f->executors[i];
         if (e->stale) {
             e->starts[LOAD] = start_of_load(e);
@@ -367,9 +367,9 @@ static double walk_through(forecast *f)
     const bool brief = hri_flow_is_brief(&f->plan->flow);
     double seconds = 0.0, hosts = 0.0;
     double start = brief ? f->executors[0].accelerator->brief : 0.0;
-    for (uint32_t i = 0; i < f->plan->flow.part_count; i++) {
+    for (uint32_t i = 0; i < f->plan->flow.share_count; i++) {
         const executor *e = &f->executors[i];
-        bool over = e->next[PRODUCT] == e->part->task_count;
+        bool over = e->next[PRODUCT] == e->share->task_count;
         seconds =
             fmax(seconds, over ? fmax(e->compute, e->down.free) : INFINITY);
         start += is_host(e) || brief ? 0.0 : e->accelerator->start;
@@ -379,9 +379,9 @@ static double walk_through(forecast *f)
     return seconds + start + hosts;
 }
 
-double hri_forecast_cost(const hri_blocking *b, uint32_t parts)
+double hri_forecast_cost(const hri_blocking *b, uint32_t shares)
 {
-    return hri_blocking_tasks(b) * hri_cost_walk(parts);
+    return hri_blocking_tasks(b) * hri_cost_walk(shares);
 }
 
 hr_status hri_forecast(hri_plan *plan, const hri_plan_accelerator *accelerators)

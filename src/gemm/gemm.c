@@ -85,8 +85,8 @@ void hri_report_sum(hri_run_report *sum, const hri_run_report *s)
 /* Add what the run of a plan did to the call. */
 static void add_reports(hri_gemm_call *c, const hri_run_outcome *outcome)
 {
-    for (uint32_t i = 0; i < c->plan->flow.part_count; i++) {
-        const uint32_t index = c->plan->flow.parts[i].accelerator;
+    for (uint32_t i = 0; i < c->plan->flow.share_count; i++) {
+        const uint32_t index = c->plan->flow.shares[i].accelerator;
         hri_report_sum(hri_call_report(c, index), &outcome->reports[i]);
     }
     if (c->lost.status == HR_OK) {
@@ -185,7 +185,7 @@ static double flops_of_home(const hri_gemm_call *c, const uint8_t *home)
 static void choose_staged(hri_gemm_call *c)
 {
     const hri_flow *flow = &c->plan->flow;
-    hri_staged *staged = &c->staged[flow->parts[0].accelerator];
+    hri_staged *staged = &c->staged[flow->shares[0].accelerator];
     const bool alone = hri_flow_is_brief(flow) && flow->few;
     for (int side = HRI_A; side < HRI_SIDES && alone; side++) {
         staged->of[side] =
@@ -244,7 +244,7 @@ hr_status hri_call_multiply(hri_gemm_call *c)
     const size_t tiles =
         (size_t)c->plan->tile_rows * (size_t)c->plan->tile_cols;
     hri_run_outcome outcome = {
-        .reports = calloc(c->plan->flow.part_count, sizeof *outcome.reports),
+        .reports = calloc(c->plan->flow.share_count, sizeof *outcome.reports),
         .home = calloc(tiles, 1)};
     const hr_status status = multiply_all(c, &outcome);
     free(outcome.reports);

@@ -261,7 +261,7 @@ static hr_status choose_candidate_set(const hri_plan_shape *shape,
 
 /* ---- the plan of a set */
 
-/* Whether the part is wide enough to pack A: packing a panel takes as long as
+/* Whether the share is wide enough to pack A: packing a panel takes as long as
  * it saves on some 3,000 columns of C (2 per cent of 51 TFLOP/s in float,
  * at 3.5 TB/s). */
 static bool is_wide(const hri_plan *plan, hri_tile_box r)
@@ -274,49 +274,50 @@ static bool is_wide(const hri_plan *plan, hri_tile_box r)
  * end many tiles are finished at once, and products then need not wait for a
  * slot. Each tile is complete after one product. */
 static void add_tiles(const hri_plan *plan, uint64_t memory, int64_t tiles,
-                      hri_flow_part *part)
+                      hri_flow_share *share)
 {
     enum { MAX_TILES = 16 };
     uint64_t one = plan->flow.slot_bytes[HRI_C];
     int64_t most = hri_min(tiles, MAX_TILES);
-    while (part->slots[HRI_C] < most && part->memory + one <= memory) {
-        part->slots[HRI_C]++;
-        part->memory += one;
+    while (share->slots[HRI_C] < most && share->memory + one <= memory) {
+        share->slots[HRI_C]++;
+        share->memory += one;
     }
 }
 
-static void fill_part(const hri_plan *plan, const candidate_set *set,
-                      uint32_t i, hri_flow_part *part)
+static void fill_share(const hri_plan *plan, const candidate_set *set,
+                       uint32_t i, hri_flow_share *share)
 {
     const hri_tile_box r = set->boxes[i];
     const int64_t rows = r.row1 - r.row0, cols = r.col1 - r.col0;
     int64_t slots[3];
     hri_blocking_slots(&plan->blocking, rows, cols, slots);
-    *part = (hri_flow_part){.accelerator = set->members[i],
-                            .in_place = set->accelerators[i].in_place};
-    for (int side = HRI_A; side <= HRI_C && !part->in_place; side++) {
-        part->slots[side] = (int32_t)slots[side];
+    *share = (hri_flow_share){.accelerator = set->members[i],
+                              .in_place = set->accelerators[i].in_place};
+    for (int side = HRI_A; side <= HRI_C && !share->in_place; side++) {
+        share->slots[side] = (int32_t)slots[side];
     }
     const uint64_t memory = set->accelerators[i].memory;
     /* with k in chunks, the sum so far lies in a slot of the victim's */
-    part->can_steal = plan->blocking.chunks == 1 && set->count > 1;
-    part->can_steal =
-        part->can_steal &&
-        (part->in_place || hri_flow_memory(&plan->flow, part) <= memory);
-    part->packed =
-        set->accelerators[i].packed && !part->in_place && is_wide(plan, r);
-    part->packed = part->packed && hri_flow_memory(&plan->flow, part) <= memory;
-    part->memory = hri_flow_memory(&plan->flow, part);
-    if (plan->blocking.chunks == 1 && !part->in_place) {
-        add_tiles(plan, memory, rows * cols, part);
+    share->can_steal = plan->blocking.chunks == 1 && set->count > 1;
+    share->can_steal =
+        share->can_steal &&
+        (share->in_place || hri_flow_memory(&plan->flow, share) <= memory);
+    share->packed =
+        set->accelerators[i].packed && !share->in_place && is_wide(plan, r);
+    share->packed =
+        share->packed && hri_flow_memory(&plan->flow, share) <= memory;
+    share->memory = hri_flow_memory(&plan->flow, share);
+    if (plan->blocking.chunks == 1 && !share->in_place) {
+        add_tiles(plan, memory, rows * cols, share);
     }
 }
 
-static hr_status fill_parts(hri_plan *plan, const candidate_set *set)
+static hr_status fill_shares(hri_plan *plan, const candidate_set *set)
 {
-    plan->flow.parts = calloc(set->count, sizeof *plan->flow.parts);
+    plan->flow.shares = calloc(set->count, sizeof *plan->flow.shares);
     plan->boxes = calloc(set->count, sizeof *plan->boxes);
-    if (plan->flow.parts == NULL || plan->boxes == NULL) {
+    if (plan->flow.shares == NULL || plan->boxes == NULL) {
         return no_memory();
     }
     hri_partition_boxes(set->partition, plan->blocking.rows,
@@ -324,29 +325,30 @@ static hr_status fill_parts(hri_plan *plan, const candidate_set *set)
     for (uint32_t i = 0; i < set->count; i++) {
         hri_tile_box r = set->boxes[i];
         if (r.row1 > r.row0 && r.col1 > r.col0) {
-            plan->boxes[plan->flow.part_count] = r;
-            fill_part(plan, set, i, &plan->flow.parts[plan->flow.part_count++]);
+            plan->boxes[plan->flow.share_count] = r;
+            fill_share(plan, set, i,
+                       &plan->flow.shares[plan->flow.share_count++]);
         }
     }
     return HR_OK;
 }
 
-/* Add up all parts, and find what takes longest. */
+/* Add up all shares, and find what takes longest. */
 static void sum_up(hri_plan *plan, const hri_plan_accelerator *all)
 {
     double compute = 0.0, link = 0.0;
-    for (uint32_t i = 0; i < plan->flow.part_count; i++) {
-        hri_flow_part *part = &plan->flow.parts[i];
-        const hri_plan_accelerator *a = &all[part->accelerator];
-        part->seconds = part->flops / a->rate;
-        compute = fmax(compute, part->seconds);
-        link = fmax(link, hri_cost_bytes((double)part->up, a->up.rate));
-        link = fmax(link, hri_cost_bytes((double)part->down, a->down.rate));
-        link = fmax(link, hri_cost_bytes((double)(part->up + part->down),
+    for (uint32_t i = 0; i < plan->flow.share_count; i++) {
+        hri_flow_share *share = &plan->flow.shares[i];
+        const hri_plan_accelerator *a = &all[share->accelerator];
+        share->seconds = share->flops / a->rate;
+        compute = fmax(compute, share->seconds);
+        link = fmax(link, hri_cost_bytes((double)share->up, a->up.rate));
+        link = fmax(link, hri_cost_bytes((double)share->down, a->down.rate));
+        link = fmax(link, hri_cost_bytes((double)(share->up + share->down),
                                          a->both.rate));
-        plan->up += part->up;
-        plan->down += part->down;
-        plan->peer += part->peer;
+        plan->up += share->up;
+        plan->down += share->down;
+        plan->peer += share->peer;
     }
     plan->link_bound = link > compute;
 }
@@ -390,7 +392,7 @@ static hr_status make_plan(const hri_plan_shape *shape,
     hri_blocking_slot_bytes(shape, blocking, plan->flow.slot_bytes);
     *out = plan;
     HRI_TRY(keep_bounds(plan));
-    HRI_TRY(fill_parts(plan, set));
+    HRI_TRY(fill_shares(plan, set));
     return hri_schedule(plan, all);
 }
 
@@ -433,7 +435,7 @@ static hr_status compare_plans(const hri_plan_shape *shape,
     double left = planning_share * list->of[0].seconds;
     bool in_place = set->count == 1 && set->accelerators[0].in_place;
     *estimated = true;
-    if (set->count > HRI_FORECAST_PARTS || in_place) {
+    if (set->count > HRI_FORECAST_SHARES || in_place) {
         return HR_OK;
     }
     for (uint32_t i = 0; i < list->count; i++) {

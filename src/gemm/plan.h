@@ -15,7 +15,7 @@
  *
  * The schedule is one sequence of deliveries and tasks over all accelerators.
  * Everything in it depends only on earlier entries. So no order in which its
- * parts run can cause a deadlock. */
+ * shares run can cause a deadlock. */
 #ifndef HRI_GEMM_PLAN_H
 #define HRI_GEMM_PLAN_H
 
@@ -104,12 +104,12 @@ typedef struct hri_blockings {
 enum { HRI_MIN_EDGE = 64 };
 
 typedef struct hri_plan {
-    hri_flow flow; /* its parts are in the order of the accelerators, and its
+    hri_flow flow; /* its shares are in the order of the accelerators, and its
                       units tiles of C, by rows */
     hri_plan_shape shape;
     hri_blocking blocking;
     int64_t tile_rows, tile_cols; /* of all of C */
-    hri_tile_box *boxes; /* [parts] their tiles, the same in every block */
+    hri_tile_box *boxes; /* [shares] their tiles, the same in every block */
     int64_t *bounds;     /* those of its shape and blocking; NULL: none */
     uint64_t compulsory, up, down, peer; /* bytes */
     bool link_bound;
@@ -229,7 +229,7 @@ double hri_carry_seconds(const hri_plan_shape *shape, const hri_way *way,
 double hri_estimate_seconds(const hri_totals *totals,
                             const hri_blocking *blocking);
 
-/* schedule.c: fill the parts with deliveries and tasks, and count bytes.
+/* schedule.c: fill the shares with deliveries and tasks, and count bytes.
  * HR_ERROR_OUT_OF_MEMORY. */
 hr_status hri_schedule(hri_plan *plan,
                        const hri_plan_accelerator *accelerators);
@@ -241,11 +241,11 @@ hr_status hri_schedule(hri_plan *plan,
  * tiles are stolen. */
 
 /* For more accelerators the forecast takes too long. */
-enum { HRI_FORECAST_PARTS = 16 };
+enum { HRI_FORECAST_SHARES = 16 };
 
 /* Seconds to make a plan with this blocking for so many accelerators and to
  * walk through it. */
-double hri_forecast_cost(const hri_blocking *blocking, uint32_t parts);
+double hri_forecast_cost(const hri_blocking *blocking, uint32_t shares);
 
 /* Set plan->flow.seconds: from the call to its end. INFINITY for a plan that
  * would never end. HR_ERROR_OUT_OF_MEMORY. */

@@ -109,8 +109,8 @@ static hri_plan *find_plan(hri_plans *plans, const hri_plan_shape *shape,
 static int64_t tasks_of(const hri_plan *plan)
 {
     int64_t tasks = 0;
-    for (uint32_t i = 0; i < plan->flow.part_count; i++) {
-        tasks += plan->flow.parts[i].task_count;
+    for (uint32_t i = 0; i < plan->flow.share_count; i++) {
+        tasks += plan->flow.shares[i].task_count;
     }
     return tasks;
 }

@@ -53,21 +53,21 @@ void hri_report_add(hr_gemm_report *report, const hr_gemm_share *entry)
     report->share_count++;
 }
 
-static void report_part(const hri_gemm_call *c, const hri_flow_part *part,
-                        hr_gemm_report *report)
+static void report_share(const hri_gemm_call *c, const hri_flow_share *share,
+                         hr_gemm_report *report)
 {
-    const hri_accelerator *a = c->accelerators[part->accelerator];
-    const hri_plan_accelerator *f = &c->inputs[part->accelerator];
+    const hri_accelerator *a = c->accelerators[share->accelerator];
+    const hri_plan_accelerator *f = &c->inputs[share->accelerator];
     const int64_t chunks = c->plan->blocking.chunks;
     const hr_gemm_share entry = {
         .accelerator = (uint32_t)(a - c->context->accelerators),
-        .seconds_busy = part->seconds,
-        .flops = part->flops,
-        .tiles = (uint64_t)(part->task_count / chunks),
-        .host_to_device = part->up,
-        .device_to_host = part->down,
-        .peer = part->peer,
-        .memory_bytes = part->memory + (a->in_place ? 0 : f->own),
+        .seconds_busy = share->seconds,
+        .flops = share->flops,
+        .tiles = (uint64_t)(share->task_count / chunks),
+        .host_to_device = share->up,
+        .device_to_host = share->down,
+        .peer = share->peer,
+        .memory_bytes = share->memory + (a->in_place ? 0 : f->own),
         .memory_limit = a->in_place ? 0 : f->memory,
     };
     hri_report_add(report, &entry);
@@ -116,8 +116,8 @@ void hri_report_plan(const hri_gemm_call *c, hr_gemm_report *report)
                              hri_plan_col(plan, plan->blocking.cols)};
     hri_report_sizes(p, block, tile, hri_cut_depth_max(&plan->blocking, p->k),
                      report);
-    for (uint32_t i = 0; i < plan->flow.part_count; i++) {
-        report_part(c, &plan->flow.parts[i], report);
+    for (uint32_t i = 0; i < plan->flow.share_count; i++) {
+        report_share(c, &plan->flow.shares[i], report);
     }
 }
 
@@ -136,11 +136,11 @@ static void learn_rate(const hri_gemm_call *c, uint32_t index,
     }
 }
 
-/* Whether the plan has a part for an accelerator. */
+/* Whether the plan has a share for an accelerator. */
 static bool is_planned(const hri_gemm_call *c, uint32_t index)
 {
-    for (uint32_t i = 0; i < c->plan->flow.part_count; i++) {
-        if (c->plan->flow.parts[i].accelerator == index) {
+    for (uint32_t i = 0; i < c->plan->flow.share_count; i++) {
+        if (c->plan->flow.shares[i].accelerator == index) {
             return true;
         }
     }

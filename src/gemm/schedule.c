@@ -11,28 +11,28 @@
 #include "base/size.h"
 #include "gemm/plan.h"
 
-/* What a panel slot of a part holds. */
+/* What a panel slot of a share holds. */
 typedef struct slot {
     int32_t index, chunk; /* of the panel; index -1: empty */
     int64_t delivery;
-    int64_t last_task; /* the part's last task that reads it; -1: none */
+    int64_t last_task; /* the share's last task that reads it; -1: none */
     int64_t phase;     /* the last phase that needs it */
 } slot;
 
-/* A panel that some part needs in every block: a tile row of A or a tile column
- * of B, counted inside the block. */
+/* A panel that some share needs in every block: a tile row of A or a tile
+ * column of B, counted inside the block. */
 typedef struct panel {
     int32_t side, index;
-    int32_t key; /* its earliest place in any part's order */
+    int32_t key; /* its earliest place in any share's order */
 } panel;
 
 typedef struct builder {
     hri_plan *plan;
     const hri_plan_accelerator *accelerators;
-    slot *(*slots)[2]; /* [part][HRI_A or HRI_B] */
+    slot *(*slots)[2]; /* [share][HRI_A or HRI_B] */
     panel *panels;     /* [panel_count], in order of delivery */
     int64_t panel_count;
-    uint32_t *lacking; /* room for a list of parts that lack a panel */
+    uint32_t *lacking; /* room for a list of shares that lack a panel */
     int64_t puller_count, puller_capacity; /* of the flow */
     /* the present phase */
     int64_t phase;
@@ -53,7 +53,7 @@ static uint64_t panel_size(const hri_plan *p, int side, int64_t index,
     return (uint64_t)depth * (uint64_t)width * p->shape.size;
 }
 
-/* ---- which panels there are, and which parts need them */
+/* ---- which panels there are, and which shares need them */
 
 static int first_to_grow(const void *x, const void *y)
 {
@@ -67,15 +67,15 @@ static int first_to_grow(const void *x, const void *y)
     return a->index < b->index ? -1 : 1;
 }
 
-/* The place of a panel in a part's order. Negative when the part does not need
- * it, or works in place. */
-static int32_t place_of(const hri_plan *plan, uint32_t part, int side,
+/* The place of a panel in a share's order. Negative when the share does not
+ * need it, or works in place. */
+static int32_t place_of(const hri_plan *plan, uint32_t share, int side,
                         int32_t index)
 {
-    const hri_tile_box *r = &plan->boxes[part];
+    const hri_tile_box *r = &plan->boxes[share];
     int32_t from = side == HRI_A ? r->row0 : r->col0;
     int32_t to = side == HRI_A ? r->row1 : r->col1;
-    return !plan->flow.parts[part].in_place && index < to ? index - from : -1;
+    return !plan->flow.shares[share].in_place && index < to ? index - from : -1;
 }
 
 static hr_status list_panels(builder *b)
@@ -90,7 +90,7 @@ static hr_status list_panels(builder *b)
         panel p = {.side = i < rows ? HRI_A : HRI_B,
                    .index = (int32_t)(i < rows ? i : i - rows),
                    .key = INT32_MAX};
-        for (uint32_t j = 0; j < plan->flow.part_count; j++) {
+        for (uint32_t j = 0; j < plan->flow.share_count; j++) {
             int32_t place = place_of(plan, j, p.side, p.index);
             p.key = place >= 0 && place < p.key ? place : p.key;
         }
@@ -104,10 +104,10 @@ static hr_status list_panels(builder *b)
 
 /* ---- memory for the schedule */
 
-static hr_status allocate_part(builder *b, uint32_t i)
+static hr_status allocate_share(builder *b, uint32_t i)
 {
     const hri_blocking *k = &b->plan->blocking;
-    hri_flow_part *part = &b->plan->flow.parts[i];
+    hri_flow_share *share = &b->plan->flow.shares[i];
     const hri_tile_box *r = &b->plan->boxes[i];
     uint64_t rows = (uint64_t)(r->row1 - r->row0);
     uint64_t cols = (uint64_t)(r->col1 - r->col0);
@@ -115,28 +115,28 @@ static hr_status allocate_part(builder *b, uint32_t i)
     uint64_t tasks, deliveries;
     if (!hri_mul(phases, rows * cols, &tasks) ||
         !hri_mul(phases, rows + cols, &deliveries) ||
-        tasks > SIZE_MAX / sizeof *part->tasks ||
-        deliveries > SIZE_MAX / sizeof *part->deliveries) {
+        tasks > SIZE_MAX / sizeof *share->tasks ||
+        deliveries > SIZE_MAX / sizeof *share->deliveries) {
         return no_memory();
     }
-    part->tasks = malloc((size_t)tasks * sizeof *part->tasks);
-    if (part->tasks == NULL) {
+    share->tasks = malloc((size_t)tasks * sizeof *share->tasks);
+    if (share->tasks == NULL) {
         return no_memory();
     }
-    if (part->in_place) {
+    if (share->in_place) {
         return HR_OK;
     }
-    part->deliveries = malloc((size_t)deliveries * sizeof *part->deliveries);
-    if (part->deliveries == NULL) {
+    share->deliveries = malloc((size_t)deliveries * sizeof *share->deliveries);
+    if (share->deliveries == NULL) {
         return no_memory();
     }
     for (int side = HRI_A; side <= HRI_B; side++) {
-        slot *s = calloc((size_t)part->slots[side], sizeof *s);
+        slot *s = calloc((size_t)share->slots[side], sizeof *s);
         if (s == NULL) {
             return no_memory();
         }
         b->slots[i][side] = s;
-        for (int32_t j = 0; j < part->slots[side]; j++) {
+        for (int32_t j = 0; j < share->slots[side]; j++) {
             s[j] = (slot){.index = -1, .last_task = -1, .phase = -1};
         }
     }
@@ -145,12 +145,12 @@ static hr_status allocate_part(builder *b, uint32_t i)
 
 /* ---- deliveries */
 
-/* The part's slot that holds the panel. NULL when none does. */
-static slot *find_slot(const builder *b, uint32_t part, int side, int32_t index,
-                       int32_t chunk)
+/* The share's slot that holds the panel. NULL when none does. */
+static slot *find_slot(const builder *b, uint32_t share, int side,
+                       int32_t index, int32_t chunk)
 {
-    slot *s = b->slots[part][side];
-    for (int32_t i = 0; i < b->plan->flow.parts[part].slots[side]; i++) {
+    slot *s = b->slots[share][side];
+    for (int32_t i = 0; i < b->plan->flow.shares[share].slots[side]; i++) {
         if (s[i].index == index && s[i].chunk == chunk) {
             return &s[i];
         }
@@ -160,11 +160,11 @@ static slot *find_slot(const builder *b, uint32_t part, int side, int32_t index,
 
 /* The slot to overwrite: an empty one, else the one needed longest ago. The
  * blocking has enough slots, so this phase does not need it. */
-static int32_t slot_to_overwrite(const builder *b, uint32_t part, int side)
+static int32_t slot_to_overwrite(const builder *b, uint32_t share, int side)
 {
-    const slot *s = b->slots[part][side];
+    const slot *s = b->slots[share][side];
     int32_t best = 0;
-    for (int32_t i = 1; i < b->plan->flow.parts[part].slots[side]; i++) {
+    for (int32_t i = 1; i < b->plan->flow.shares[share].slots[side]; i++) {
         if (s[i].phase < s[best].phase ||
             (s[i].phase == s[best].phase &&
              s[i].last_task < s[best].last_task)) {
@@ -174,14 +174,14 @@ static int32_t slot_to_overwrite(const builder *b, uint32_t part, int side)
     return best;
 }
 
-static int64_t deliver(builder *b, uint32_t part_index, int side, int32_t index,
-                       int32_t source)
+static int64_t deliver(builder *b, uint32_t share_index, int side,
+                       int32_t index, int32_t source)
 {
-    hri_flow_part *part = &b->plan->flow.parts[part_index];
-    int32_t at = slot_to_overwrite(b, part_index, side);
-    slot *s = &b->slots[part_index][side][at];
-    int64_t number = part->delivery_count++;
-    part->deliveries[number] = (hri_delivery){
+    hri_flow_share *share = &b->plan->flow.shares[share_index];
+    int32_t at = slot_to_overwrite(b, share_index, side);
+    slot *s = &b->slots[share_index][side][at];
+    int64_t number = share->delivery_count++;
+    share->deliveries[number] = (hri_delivery){
         .after = s->last_task,
         .only = -1,
         .index = index,
@@ -192,11 +192,11 @@ static int64_t deliver(builder *b, uint32_t part_index, int side, int32_t index,
     };
     *s = (slot){index, b->chunk, number, -1, b->phase};
     uint64_t bytes = panel_size(b->plan, side, index, b->chunk);
-    *(source < 0 ? &part->up : &part->peer) += bytes;
+    *(source < 0 ? &share->up : &share->peer) += bytes;
     return number;
 }
 
-static hr_status add_puller(builder *b, uint32_t part, int64_t delivery)
+static hr_status add_puller(builder *b, uint32_t share, int64_t delivery)
 {
     hri_plan *p = b->plan;
     if (b->puller_count == b->puller_capacity) {
@@ -209,11 +209,11 @@ static hr_status add_puller(builder *b, uint32_t part, int64_t delivery)
         p->flow.pullers = more;
         b->puller_capacity = capacity;
     }
-    p->flow.pullers[b->puller_count++] = (hri_puller){(int32_t)part, delivery};
+    p->flow.pullers[b->puller_count++] = (hri_puller){(int32_t)share, delivery};
     return HR_OK;
 }
 
-/* Choose the part that gets the panel from the host. It is a peer of `like`
+/* Choose the share that gets the panel from the host. It is a peer of `like`
  * that lacks the panel, and its link has the least to do so far. */
 static uint32_t pick_loader(const builder *b, const uint32_t *lacking,
                             uint32_t count, uint32_t peers)
@@ -221,9 +221,9 @@ static uint32_t pick_loader(const builder *b, const uint32_t *lacking,
     uint32_t best = UINT32_MAX;
     double least = 0.0;
     for (uint32_t i = 0; i < count; i++) {
-        const hri_flow_part *part = &b->plan->flow.parts[lacking[i]];
-        const hri_plan_accelerator *a = &b->accelerators[part->accelerator];
-        double busy = (double)part->up / (a->up.rate > 0 ? a->up.rate : 1.0);
+        const hri_flow_share *share = &b->plan->flow.shares[lacking[i]];
+        const hri_plan_accelerator *a = &b->accelerators[share->accelerator];
+        double busy = (double)share->up / (a->up.rate > 0 ? a->up.rate : 1.0);
         if (a->peers == peers && (best == UINT32_MAX || busy < least)) {
             best = lacking[i];
             least = busy;
@@ -232,31 +232,31 @@ static uint32_t pick_loader(const builder *b, const uint32_t *lacking,
     return best;
 }
 
-/* Deliver one panel to all parts of a group of peers that lack it, and remove
- * them from `lacking`. *count becomes the number of parts left. */
+/* Deliver one panel to all shares of a group of peers that lack it, and remove
+ * them from `lacking`. *count becomes the number of shares left. */
 static hr_status deliver_group(builder *b, const panel *p, int32_t index,
                                uint32_t *count)
 {
     uint32_t *lacking = b->lacking;
     uint32_t peers =
-        b->accelerators[b->plan->flow.parts[lacking[0]].accelerator].peers;
+        b->accelerators[b->plan->flow.shares[lacking[0]].accelerator].peers;
     uint32_t loader = pick_loader(b, lacking, *count, peers);
     int64_t number = deliver(b, loader, p->side, index, -1);
     int64_t first = b->puller_count;
     uint32_t left = 0;
     for (uint32_t i = 0; i < *count; i++) {
-        uint32_t part = lacking[i];
-        uint32_t its = b->plan->flow.parts[part].accelerator;
+        uint32_t share = lacking[i];
+        uint32_t its = b->plan->flow.shares[share].accelerator;
         if (b->accelerators[its].peers != peers) {
-            lacking[left++] = part;
-        } else if (part != loader) {
-            int64_t d = deliver(b, part, p->side, index, (int32_t)loader);
-            b->plan->flow.parts[part].deliveries[d].origin = number;
-            HRI_TRY(add_puller(b, part, d));
+            lacking[left++] = share;
+        } else if (share != loader) {
+            int64_t d = deliver(b, share, p->side, index, (int32_t)loader);
+            b->plan->flow.shares[share].deliveries[d].origin = number;
+            HRI_TRY(add_puller(b, share, d));
         }
     }
     *count = left;
-    hri_delivery *loaded = &b->plan->flow.parts[loader].deliveries[number];
+    hri_delivery *loaded = &b->plan->flow.shares[loader].deliveries[number];
     loaded->pullers = first;
     loaded->puller_count = (int32_t)(b->puller_count - first);
     return HR_OK;
@@ -272,13 +272,13 @@ static int32_t global_index(const builder *b, int side, int32_t index)
 
 static hr_status deliver_phase(builder *b)
 {
-    const uint32_t parts = b->plan->flow.part_count;
+    const uint32_t shares = b->plan->flow.share_count;
     /* note which panels are there, so that new ones do not overwrite them */
     for (int64_t i = 0; i < b->panel_count; i++) {
         const panel *p = &b->panels[i];
         int32_t index = global_index(b, p->side, p->index);
-        for (uint32_t part = 0; part < parts; part++) {
-            slot *s = find_slot(b, part, p->side, index, b->chunk);
+        for (uint32_t share = 0; share < shares; share++) {
+            slot *s = find_slot(b, share, p->side, index, b->chunk);
             if (s != NULL) {
                 s->phase = b->phase;
             }
@@ -288,10 +288,10 @@ static hr_status deliver_phase(builder *b)
         const panel *p = &b->panels[i];
         int32_t index = global_index(b, p->side, p->index);
         uint32_t count = 0;
-        for (uint32_t part = 0; part < parts; part++) {
-            if (place_of(b->plan, part, p->side, p->index) >= 0 &&
-                find_slot(b, part, p->side, index, b->chunk) == NULL) {
-                b->lacking[count++] = part;
+        for (uint32_t share = 0; share < shares; share++) {
+            if (place_of(b->plan, share, p->side, p->index) >= 0 &&
+                find_slot(b, share, p->side, index, b->chunk) == NULL) {
+                b->lacking[count++] = share;
             }
         }
         while (count > 0) {
@@ -303,29 +303,29 @@ static hr_status deliver_phase(builder *b)
 
 /* ---- tasks */
 
-static int64_t use_panel(builder *b, uint32_t part, int side, int32_t index,
+static int64_t use_panel(builder *b, uint32_t share, int side, int32_t index,
                          int64_t task)
 {
-    if (b->plan->flow.parts[part].in_place) {
+    if (b->plan->flow.shares[share].in_place) {
         return -1;
     }
-    slot *s = find_slot(b, part, side, index, b->chunk);
+    slot *s = find_slot(b, share, side, index, b->chunk);
     s->last_task = task;
     return s->delivery;
 }
 
-static void add_task(builder *b, uint32_t part_index, int32_t i, int32_t j)
+static void add_task(builder *b, uint32_t share_index, int32_t i, int32_t j)
 {
-    hri_flow_part *part = &b->plan->flow.parts[part_index];
-    const hri_tile_box *r = &b->plan->boxes[part_index];
+    hri_flow_share *share = &b->plan->flow.shares[share_index];
+    const hri_tile_box *r = &b->plan->boxes[share_index];
     const int64_t chunks = b->plan->blocking.chunks;
     int32_t cols = r->col1 - r->col0;
     int32_t row = global_index(b, HRI_A, r->row0 + i);
     int32_t col = global_index(b, HRI_B, r->col0 + j);
-    int64_t number = part->task_count++;
-    part->tasks[number] = (hri_task){
-        .a = use_panel(b, part_index, HRI_A, row, number),
-        .b = use_panel(b, part_index, HRI_B, col, number),
+    int64_t number = share->task_count++;
+    share->tasks[number] = (hri_task){
+        .a = use_panel(b, share_index, HRI_A, row, number),
+        .b = use_panel(b, share_index, HRI_B, col, number),
         .row = row,
         .col = col,
         .chunk = b->chunk,
@@ -335,17 +335,17 @@ static void add_task(builder *b, uint32_t part_index, int32_t i, int32_t j)
     };
 }
 
-/* Add the tasks of a part's rectangle, as a growing square. */
-static void add_tasks(builder *b, uint32_t part_index)
+/* Add the tasks of a share's rectangle, as a growing square. */
+static void add_tasks(builder *b, uint32_t share_index)
 {
-    const hri_tile_box *r = &b->plan->boxes[part_index];
+    const hri_tile_box *r = &b->plan->boxes[share_index];
     int32_t rows = r->row1 - r->row0, cols = r->col1 - r->col0;
     for (int32_t t = 0; t < rows || t < cols; t++) {
         for (int32_t j = 0; t < rows && j < t && j < cols; j++) {
-            add_task(b, part_index, t, j);
+            add_task(b, share_index, t, j);
         }
         for (int32_t i = 0; t < cols && i <= t && i < rows; i++) {
-            add_task(b, part_index, i, t);
+            add_task(b, share_index, i, t);
         }
     }
 }
@@ -364,15 +364,15 @@ static hr_status run_phases(builder *b)
             int64_t i = o % 2 == 0 ? step : inner - 1 - step;
             b->block_row = (int32_t)(k->by_columns ? i : o);
             b->block_col = (int32_t)(k->by_columns ? o : i);
-            for (uint32_t p = 0; p < b->plan->flow.part_count; p++) {
-                hri_flow_part *part = &b->plan->flow.parts[p];
-                part->steady = part->task_count;
+            for (uint32_t p = 0; p < b->plan->flow.share_count; p++) {
+                hri_flow_share *share = &b->plan->flow.shares[p];
+                share->steady = share->task_count;
             }
             for (b->chunk = 0; b->chunk < k->chunks; b->chunk++) {
                 HRI_TRY(deliver_phase(b));
-                for (uint32_t part = 0; part < b->plan->flow.part_count;
-                     part++) {
-                    add_tasks(b, part);
+                for (uint32_t share = 0; share < b->plan->flow.share_count;
+                     share++) {
+                    add_tasks(b, share);
                 }
                 b->phase++;
             }
@@ -381,25 +381,25 @@ static hr_status run_phases(builder *b)
     return HR_OK;
 }
 
-static void count_products(hri_plan *p, hri_flow_part *part)
+static void count_products(hri_plan *p, hri_flow_share *share)
 {
     const hri_plan_shape *s = &p->shape;
-    for (int64_t t = 0; t < part->task_count; t++) {
-        const hri_task *task = &part->tasks[t];
+    for (int64_t t = 0; t < share->task_count; t++) {
+        const hri_task *task = &share->tasks[t];
         double tile = (double)hri_plan_length(p, hri_plan_row, task->row) *
                       (double)hri_plan_length(p, hri_plan_col, task->col);
-        part->flops += s->flops * tile *
-                       (double)hri_plan_length(p, hri_plan_chunk, task->chunk);
-        if (hri_task_is_last(&p->flow, task) && !part->in_place) {
+        share->flops += s->flops * tile *
+                        (double)hri_plan_length(p, hri_plan_chunk, task->chunk);
+        if (hri_task_is_last(&p->flow, task) && !share->in_place) {
             uint64_t bytes = (uint64_t)tile * s->c_size;
-            part->down += bytes;
-            part->up += s->reads_result ? bytes : 0;
+            share->down += bytes;
+            share->up += s->reads_result ? bytes : 0;
         }
     }
 }
 
-/* Count the compulsory bytes: each panel that a part with memory of its own
- * needs, once, and the tiles of such parts. */
+/* Count the compulsory bytes: each panel that a share with memory of its own
+ * needs, once, and the tiles of such shares. */
 static void count_compulsory(builder *b)
 {
     hri_plan *p = b->plan;
@@ -415,27 +415,27 @@ static void count_compulsory(builder *b)
             }
         }
     }
-    for (uint32_t i = 0; i < p->flow.part_count; i++) {
+    for (uint32_t i = 0; i < p->flow.share_count; i++) {
         p->compulsory +=
-            p->flow.parts[i].down * (p->shape.reads_result ? 2 : 1);
+            p->flow.shares[i].down * (p->shape.reads_result ? 2 : 1);
     }
 }
 
 static hr_status build_schedule(builder *b)
 {
     hri_flow *flow = &b->plan->flow;
-    b->slots = calloc(flow->part_count, sizeof *b->slots);
-    b->lacking = calloc(flow->part_count, sizeof *b->lacking);
+    b->slots = calloc(flow->share_count, sizeof *b->slots);
+    b->lacking = calloc(flow->share_count, sizeof *b->lacking);
     if (b->slots == NULL || b->lacking == NULL) {
         return no_memory();
     }
-    for (uint32_t i = 0; i < flow->part_count; i++) {
-        HRI_TRY(allocate_part(b, i));
+    for (uint32_t i = 0; i < flow->share_count; i++) {
+        HRI_TRY(allocate_share(b, i));
     }
     HRI_TRY(list_panels(b));
     HRI_TRY(run_phases(b));
-    for (uint32_t i = 0; i < flow->part_count; i++) {
-        count_products(b->plan, &flow->parts[i]);
+    for (uint32_t i = 0; i < flow->share_count; i++) {
+        count_products(b->plan, &flow->shares[i]);
     }
     count_compulsory(b);
     return HR_OK;
@@ -445,7 +445,7 @@ hr_status hri_schedule(hri_plan *plan, const hri_plan_accelerator *accelerators)
 {
     builder b = {.plan = plan, .accelerators = accelerators};
     const hr_status status = build_schedule(&b);
-    for (uint32_t i = 0; i < plan->flow.part_count && b.slots != NULL; i++) {
+    for (uint32_t i = 0; i < plan->flow.share_count && b.slots != NULL; i++) {
         free(b.slots[i][HRI_A]);
         free(b.slots[i][HRI_B]);
     }

@@ -58,14 +58,14 @@ static hr_status check_sum(const sum *s)
 
 /* ---- terms, one after another */
 
-typedef struct part_of_progress {
+typedef struct share_of_progress {
     const hr_gemm_options *options;
     double before, all;
-} part_of_progress;
+} share_of_progress;
 
 static bool note_progress(void *data, double done, double total)
 {
-    const part_of_progress *p = data;
+    const share_of_progress *p = data;
     (void)total;
     return p->options->progress(p->options->progress_data, p->before + done,
                                 p->all);
@@ -80,7 +80,7 @@ static double flops_of(const sum *s, int64_t t)
 static hr_status multiply_each(const sum *s)
 {
     const hri_terms *terms = &s->terms;
-    part_of_progress p = {.options = &s->options};
+    share_of_progress p = {.options = &s->options};
     hr_gemm_options options = s->options;
     for (int64_t t = 0; t < terms->come.count; t++) {
         p.all += flops_of(s, t);
@@ -130,8 +130,9 @@ static bool read_terms(sum *s, hr_compute compute)
 /* Whether accelerators with memory of their own would multiply a term. */
 static bool leaves_host(const hri_gemm_call *c)
 {
-    for (uint32_t i = 0; c->plan != NULL && i < c->plan->flow.part_count; i++) {
-        if (!c->plan->flow.parts[i].in_place) {
+    for (uint32_t i = 0; c->plan != NULL && i < c->plan->flow.share_count;
+         i++) {
+        if (!c->plan->flow.shares[i].in_place) {
             return true;
         }
     }

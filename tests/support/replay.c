@@ -8,16 +8,16 @@ typedef struct tile {
     int32_t row, col; /* row -1: the slot is free */
 } tile;
 
-/* A part under way. */
+/* A share under way. */
 typedef struct executor {
-    const hri_flow_part *part;
+    const hri_flow_share *share;
     int64_t *held[2]; /* [slot] delivery; -1: none */
     bool *arrived;    /* [delivery] */
-    int32_t *pulls;   /* [delivery] by other parts, still to come */
+    int32_t *pulls;   /* [delivery] by other shares, still to come */
     tile *tiles;      /* [slots[HRI_C]] when k is chunked */
     int64_t issued;   /* tasks */
     int64_t fed;      /* deliveries that the feeder is done with */
-    int64_t next[2];  /* of those from the host, and from other parts */
+    int64_t next[2];  /* of those from the host, and from other shares */
 } executor;
 
 typedef struct model {
@@ -40,19 +40,19 @@ static void *allocate_zeros(size_t count, size_t size)
     return memory;
 }
 
-static void executor_init(executor *e, const hri_flow_part *part)
+static void executor_init(executor *e, const hri_flow_share *share)
 {
-    size_t deliveries = (size_t)part->delivery_count;
-    *e = (executor){.part = part};
+    size_t deliveries = (size_t)share->delivery_count;
+    *e = (executor){.share = share};
     for (int side = HRI_A; side <= HRI_B; side++) {
-        size_t slots = (size_t)part->slots[side];
+        size_t slots = (size_t)share->slots[side];
         e->held[side] = allocate_zeros(slots, sizeof(int64_t));
         memset(e->held[side], -1, slots * sizeof(int64_t));
     }
     e->arrived = allocate_zeros(deliveries, sizeof(bool));
     e->pulls = allocate_zeros(deliveries, sizeof(int32_t));
-    e->tiles = allocate_zeros((size_t)part->slots[HRI_C], sizeof(tile));
-    for (int32_t i = 0; i < part->slots[HRI_C]; i++) {
+    e->tiles = allocate_zeros((size_t)share->slots[HRI_C], sizeof(tile));
+    for (int32_t i = 0; i < share->slots[HRI_C]; i++) {
         e->tiles[i].row = -1;
     }
 }
@@ -72,7 +72,7 @@ static void executor_finish(executor *e)
  * still needed. */
 static bool put_delivery(model *m, executor *e, int64_t number)
 {
-    const hri_delivery *d = &e->part->deliveries[number];
+    const hri_delivery *d = &e->share->deliveries[number];
     int64_t *held = &e->held[d->side][d->slot];
     if (e->issued <= d->after || (*held >= 0 && e->pulls[*held] > 0)) {
         return false;
@@ -86,27 +86,28 @@ static bool put_delivery(model *m, executor *e, int64_t number)
     return true;
 }
 
-/* The next delivery in one of two ways: from the host, or from another part. */
+/* The next delivery in one of two ways: from the host, or from another share.
+ */
 static bool step_way(model *m, executor *e, bool pulls)
 {
-    const hri_flow_part *part = e->part;
+    const hri_flow_share *share = e->share;
     int64_t *next = &e->next[pulls];
-    while (*next < part->delivery_count &&
-           (part->deliveries[*next].source >= 0) != pulls) {
+    while (*next < share->delivery_count &&
+           (share->deliveries[*next].source >= 0) != pulls) {
         ++*next;
     }
-    if (*next == part->delivery_count) {
+    if (*next == share->delivery_count) {
         return false;
     }
-    const hri_delivery *d = &part->deliveries[*next];
+    const hri_delivery *d = &share->deliveries[*next];
     executor *from = pulls ? &m->executors[d->source] : NULL;
     if ((pulls && !from->arrived[d->origin]) || !put_delivery(m, e, *next)) {
         return false;
     }
     if (pulls) {
-        const int32_t slot = from->part->deliveries[d->origin].slot;
+        const int32_t slot = from->share->deliveries[d->origin].slot;
         if (from->held[d->side][slot] != d->origin) {
-            note_fault(m, "a panel is gone before another part has it");
+            note_fault(m, "a panel is gone before another share has it");
         }
         from->pulls[d->origin]--;
     }
@@ -127,10 +128,10 @@ static bool step_feeder(model *m, executor *e)
 static bool has_panel(const executor *e, const hri_task *task, int side)
 {
     int64_t number = side == HRI_A ? task->a : task->b;
-    if (e->part->in_place) {
+    if (e->share->in_place) {
         return number < 0;
     }
-    const hri_delivery *d = &e->part->deliveries[number];
+    const hri_delivery *d = &e->share->deliveries[number];
     return d->side == side && e->held[side][d->slot] == number &&
            d->index == (side == HRI_A ? task->row : task->col) &&
            d->chunk == task->chunk;
@@ -138,13 +139,13 @@ static bool has_panel(const executor *e, const hri_task *task, int side)
 
 static void use_tile(model *m, executor *e, const hri_task *task)
 {
-    if (e->part->in_place || m->plan->blocking.chunks == 1) {
-        if (!e->part->in_place && task->slot != -1) {
+    if (e->share->in_place || m->plan->blocking.chunks == 1) {
+        if (!e->share->in_place && task->slot != -1) {
             note_fault(m, "a tile has a slot though k is whole");
         }
         return;
     }
-    if (task->slot < 0 || task->slot >= e->part->slots[HRI_C]) {
+    if (task->slot < 0 || task->slot >= e->share->slots[HRI_C]) {
         note_fault(m, "there is no such tile slot");
         return;
     }
@@ -161,10 +162,10 @@ static void use_tile(model *m, executor *e, const hri_task *task)
 
 static bool step_compute_thread(model *m, executor *e)
 {
-    if (e->issued == e->part->task_count) {
+    if (e->issued == e->share->task_count) {
         return false;
     }
-    const hri_task *task = &e->part->tasks[e->issued];
+    const hri_task *task = &e->share->tasks[e->issued];
     if ((task->a >= 0 && !e->arrived[task->a]) ||
         (task->b >= 0 && !e->arrived[task->b])) {
         return false;
@@ -179,7 +180,7 @@ static bool step_compute_thread(model *m, executor *e)
 
 /* ---- the whole */
 
-/* Thread 2 i is the feeder of part i, and 2 i + 1 its compute thread. */
+/* Thread 2 i is the feeder of share i, and 2 i + 1 its compute thread. */
 static bool step_thread(model *m, uint32_t thread)
 {
     executor *e = &m->executors[thread / 2];
@@ -191,7 +192,7 @@ static void run_one_at_a_time(model *m)
     bool any = true;
     while (any && m->fault == NULL) {
         any = false;
-        for (uint32_t i = 0; i < 2 * m->plan->flow.part_count; i++) {
+        for (uint32_t i = 0; i < 2 * m->plan->flow.share_count; i++) {
             any = step_thread(m, i) || any;
         }
     }
@@ -199,7 +200,7 @@ static void run_one_at_a_time(model *m)
 
 static void run_at_random(model *m, random_source *order)
 {
-    uint32_t threads = 2 * m->plan->flow.part_count, stuck = 0;
+    uint32_t threads = 2 * m->plan->flow.share_count, stuck = 0;
     while (stuck < threads && m->fault == NULL) {
         uint64_t number = random_next(order);
         uint32_t thread = (uint32_t)(number % threads);
@@ -218,15 +219,15 @@ static void check_ends(model *m)
 {
     const hri_blocking *b = &m->plan->blocking;
     int64_t blocks = b->block_rows * b->block_cols;
-    for (uint32_t i = 0; i < m->plan->flow.part_count; i++) {
+    for (uint32_t i = 0; i < m->plan->flow.share_count; i++) {
         const executor *e = &m->executors[i];
-        int64_t count = e->part->task_count;
-        if (e->issued < count || e->fed < e->part->delivery_count) {
+        int64_t count = e->share->task_count;
+        if (e->issued < count || e->fed < e->share->delivery_count) {
             note_fault(m, "nobody can go on");
         }
         for (int64_t t = count / blocks * (blocks - 1);
              t < count && b->chunks == 1; t++) {
-            const hri_task *task = &e->part->tasks[t];
+            const hri_task *task = &e->share->tasks[t];
             if (!has_panel(e, task, HRI_A) || !has_panel(e, task, HRI_B)) {
                 note_fault(m, "a panel of the last block is gone at the end");
             }
@@ -237,9 +238,9 @@ static void check_ends(model *m)
 const char *replay_plan(const hri_plan *plan, random_source *order)
 {
     model m = {.plan = plan};
-    m.executors = allocate_zeros(plan->flow.part_count, sizeof *m.executors);
-    for (uint32_t i = 0; i < plan->flow.part_count; i++) {
-        executor_init(&m.executors[i], &plan->flow.parts[i]);
+    m.executors = allocate_zeros(plan->flow.share_count, sizeof *m.executors);
+    for (uint32_t i = 0; i < plan->flow.share_count; i++) {
+        executor_init(&m.executors[i], &plan->flow.shares[i]);
     }
     if (order == NULL) {
         run_one_at_a_time(&m);
@@ -247,7 +248,7 @@ const char *replay_plan(const hri_plan *plan, random_source *order)
         run_at_random(&m, order);
     }
     check_ends(&m);
-    for (uint32_t i = 0; i < plan->flow.part_count; i++) {
+    for (uint32_t i = 0; i < plan->flow.share_count; i++) {
         executor_finish(&m.executors[i]);
     }
     free(m.executors);

@@ -52,7 +52,7 @@ enum { EDGE = 64 };
 typedef struct row {
     hri_plan plan;
     hri_plan_accelerator accelerator;
-    hri_flow_part part;
+    hri_flow_share share;
     hri_delivery deliveries[4]; /* A0, B0, B1, B2 */
     hri_task tasks[3];
     double panel, product, old, home; /* seconds of each step */
@@ -83,17 +83,17 @@ static void row_init(row *r, int32_t b_slots, int32_t c_slots,
                      .panel_sets = 1},
         .tile_rows = 1,
         .tile_cols = 3,
-        .flow = {.parts = &r->part,
-                 .part_count = 1,
+        .flow = {.shares = &r->share,
+                 .share_count = 1,
                  .unit_count = 3,
                  .chunks = 1,
                  .reads_result = reads_result},
     };
-    r->part = (hri_flow_part){.slots = {1, b_slots, c_slots},
-                              .deliveries = r->deliveries,
-                              .delivery_count = 4,
-                              .tasks = r->tasks,
-                              .task_count = 3};
+    r->share = (hri_flow_share){.slots = {1, b_slots, c_slots},
+                                .deliveries = r->deliveries,
+                                .delivery_count = 4,
+                                .tasks = r->tasks,
+                                .task_count = 3};
     r->deliveries[0] = (hri_delivery){.after = -1, .source = -1, .side = HRI_A};
     for (int32_t i = 0; i < 3; i++) {
         r->deliveries[i + 1] = (hri_delivery){.after = i - b_slots,
@@ -211,17 +211,17 @@ static void forecast_pull(void)
                               r.deliveries[3]};
     hri_task task = r.tasks[2];
     task.b = 1;
-    hri_flow_part parts[2] = {r.part, r.part};
-    parts[0].delivery_count = 3;
-    parts[0].task_count = 2;
-    parts[1].accelerator = 1;
-    parts[1].deliveries = second;
-    parts[1].delivery_count = 2;
-    parts[1].tasks = &task;
-    parts[1].task_count = 1;
+    hri_flow_share shares[2] = {r.share, r.share};
+    shares[0].delivery_count = 3;
+    shares[0].task_count = 2;
+    shares[1].accelerator = 1;
+    shares[1].deliveries = second;
+    shares[1].delivery_count = 2;
+    shares[1].tasks = &task;
+    shares[1].task_count = 1;
     r.deliveries[0].puller_count = 1;
-    r.plan.flow.parts = parts;
-    r.plan.flow.part_count = 2;
+    r.plan.flow.shares = shares;
+    r.plan.flow.share_count = 2;
     r.plan.flow.pullers = &puller;
     double slow = (r.product - TASK) * 100 + TASK;
     CHECK(slow > 20 * r.panel);
@@ -367,15 +367,15 @@ static void bounds_of(const hri_plan *plan, const hri_plan_accelerator *all,
                       double *least, double *most)
 {
     *least = *most = 0;
-    for (uint32_t i = 0; i < plan->flow.part_count; i++) {
-        const hri_flow_part *part = &plan->flow.parts[i];
-        const hri_plan_accelerator *a = &all[part->accelerator];
-        double up = (double)part->up / a->up.rate;
-        double down = (double)part->down / a->down.rate;
-        double both = (double)(part->up + part->down) / a->both.rate;
+    for (uint32_t i = 0; i < plan->flow.share_count; i++) {
+        const hri_flow_share *share = &plan->flow.shares[i];
+        const hri_plan_accelerator *a = &all[share->accelerator];
+        double up = (double)share->up / a->up.rate;
+        double down = (double)share->down / a->down.rate;
+        double both = (double)(share->up + share->down) / a->both.rate;
         double compute = 0;
-        for (int64_t t = 0; t < part->task_count; t++) {
-            compute += product_seconds(plan, &part->tasks[t], a->rate);
+        for (int64_t t = 0; t < share->task_count; t++) {
+            compute += product_seconds(plan, &share->tasks[t], a->rate);
         }
         *least = fmax(*least, fmax(fmax(up, down), fmax(both, compute)));
         *most += up + down + both + compute + HOST_START;
@@ -497,7 +497,8 @@ static void plan_beside_host(void)
                                       .dense = {true, true, true}};
         hri_plan *alone = plan_of(&shape, both, 1);
         hri_plan *beside = plan_of(&shape, both, GPU_AND_HOST);
-        CHECK(beside->flow.part_count == 1 && !beside->flow.parts[0].in_place);
+        CHECK(beside->flow.share_count == 1 &&
+              !beside->flow.shares[0].in_place);
         CHECK(beside->flow.seconds == alone->flow.seconds);
         hri_plan_destroy(alone);
         hri_plan_destroy(beside);

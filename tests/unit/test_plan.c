@@ -81,15 +81,15 @@ typedef struct content {
     int32_t index, chunk;
 } content;
 
-/* Replay one part: every task finds its panels in the slots that its deliveries
- * filled, no delivery overwrites what a later task still reads. */
-static int replay(const hri_plan *p, const hri_flow_part *part, uint8_t *seen)
+/* Replay one share: every task finds its panels in the slots that its
+ * deliveries filled, no delivery overwrites what a later task still reads. */
+static int replay(const hri_plan *p, const hri_flow_share *share, uint8_t *seen)
 {
     content *held[2];
     int64_t *last_read[2];
     int ok = 1;
     for (int side = 0; side < 2; side++) {
-        size_t n = (size_t)part->slots[side] + 1;
+        size_t n = (size_t)share->slots[side] + 1;
         held[side] = calloc(n, sizeof(content));
         last_read[side] = calloc(n, sizeof(int64_t));
         for (size_t i = 0; i < n; i++) {
@@ -98,20 +98,20 @@ static int replay(const hri_plan *p, const hri_flow_part *part, uint8_t *seen)
     }
     /* tasks in order; before each, the deliveries up to those it names */
     int64_t next = 0;
-    for (int64_t t = 0; t < part->task_count; t++) {
-        const hri_task *task = &part->tasks[t];
+    for (int64_t t = 0; t < share->task_count; t++) {
+        const hri_task *task = &share->tasks[t];
         int64_t need = task->a > task->b ? task->a : task->b;
         for (; next <= need; next++) {
-            const hri_delivery *d = &part->deliveries[next];
-            ok = ok && d->slot >= 0 && d->slot < part->slots[d->side];
+            const hri_delivery *d = &share->deliveries[next];
+            ok = ok && d->slot >= 0 && d->slot < share->slots[d->side];
             ok = ok && d->after >= last_read[d->side][d->slot];
             ok = ok && d->after < t; /* nothing waits for the future */
             held[d->side][d->slot] = (content){d->index, d->chunk};
         }
-        for (int side = 0; side < 2 && !part->in_place; side++) {
+        for (int side = 0; side < 2 && !share->in_place; side++) {
             int64_t number = side == HRI_A ? task->a : task->b;
             int32_t index = side == HRI_A ? task->row : task->col;
-            const hri_delivery *d = &part->deliveries[number];
+            const hri_delivery *d = &share->deliveries[number];
             content c = held[side][d->slot];
             ok = ok && d->side == side && c.index == index &&
                  c.chunk == task->chunk;
@@ -122,7 +122,7 @@ static int replay(const hri_plan *p, const hri_flow_part *part, uint8_t *seen)
         ok = ok && seen[at] == (uint8_t)task->chunk; /* in order, once */
         seen[at]++;
     }
-    ok = ok && next == part->delivery_count; /* nothing loaded for nobody */
+    ok = ok && next == share->delivery_count; /* nothing loaded for nobody */
     for (int side = 0; side < 2; side++) {
         free(held[side]);
         free(last_read[side]);
@@ -141,29 +141,29 @@ static uint64_t element_bytes(const hri_plan *p, const hri_delivery *d)
     return (uint64_t)(width * depth) * p->shape.size;
 }
 
-/* Pullers are where deliveries say, and each delivery from a part is in exactly
- * one of that part's lists. */
+/* Pullers are where deliveries say, and each delivery from a share is in
+ * exactly one of that share's lists. */
 static int pullers_agree(const hri_plan *p)
 {
-    int64_t from_parts = 0, pullers = 0;
+    int64_t from_shares = 0, pullers = 0;
     int ok = 1;
-    for (uint32_t i = 0; i < p->flow.part_count; i++) {
-        const hri_flow_part *part = &p->flow.parts[i];
-        for (int64_t n = 0; n < part->delivery_count; n++) {
-            const hri_delivery *d = &part->deliveries[n];
-            from_parts += d->source >= 0;
+    for (uint32_t i = 0; i < p->flow.share_count; i++) {
+        const hri_flow_share *share = &p->flow.shares[i];
+        for (int64_t n = 0; n < share->delivery_count; n++) {
+            const hri_delivery *d = &share->deliveries[n];
+            from_shares += d->source >= 0;
             pullers += d->puller_count;
             for (int32_t f = 0; f < d->puller_count; f++) {
                 const hri_puller *to = &p->flow.pullers[d->pullers + f];
                 const hri_delivery *e =
-                    &p->flow.parts[to->part].deliveries[to->delivery];
+                    &p->flow.shares[to->share].deliveries[to->delivery];
                 ok = ok && e->source == (int32_t)i &&
-                     &part->deliveries[e->origin] == d && e->side == d->side &&
+                     &share->deliveries[e->origin] == d && e->side == d->side &&
                      e->index == d->index && e->chunk == d->chunk;
             }
         }
     }
-    return ok && from_parts == pullers;
+    return ok && from_shares == pullers;
 }
 
 static void check_plan(const problem *q, const hri_plan *p)
@@ -172,26 +172,26 @@ static void check_plan(const problem *q, const hri_plan *p)
     uint8_t *seen = calloc(tiles, 1);
     uint64_t up = 0, down = 0, peer = 0;
     int replayed = 1, inside = 1, counted = 1;
-    for (uint32_t i = 0; i < p->flow.part_count; i++) {
-        const hri_flow_part *part = &p->flow.parts[i];
-        const hri_plan_accelerator *a = &q->accelerators[part->accelerator];
-        replayed = replayed && replay(p, part, seen);
-        inside = inside && part->memory == hri_flow_memory(&p->flow, part) &&
-                 (a->in_place || part->memory + a->own <= a->memory);
+    for (uint32_t i = 0; i < p->flow.share_count; i++) {
+        const hri_flow_share *share = &p->flow.shares[i];
+        const hri_plan_accelerator *a = &q->accelerators[share->accelerator];
+        replayed = replayed && replay(p, share, seen);
+        inside = inside && share->memory == hri_flow_memory(&p->flow, share) &&
+                 (a->in_place || share->memory + a->own <= a->memory);
         for (int side = HRI_A; side <= HRI_C; side++) {
             inside = inside &&
                      (a->in_place || p->flow.slot_bytes[side] <= a->buffer);
         }
-        uint64_t part_up = 0, part_peer = 0;
-        for (int64_t n = 0; n < part->delivery_count; n++) {
-            const hri_delivery *d = &part->deliveries[n];
-            *(d->source < 0 ? &part_up : &part_peer) += element_bytes(p, d);
+        uint64_t share_up = 0, share_peer = 0;
+        for (int64_t n = 0; n < share->delivery_count; n++) {
+            const hri_delivery *d = &share->deliveries[n];
+            *(d->source < 0 ? &share_up : &share_peer) += element_bytes(p, d);
         }
-        part_up += q->shape.reads_result ? part->down : 0;
-        counted = counted && part_up == part->up && part_peer == part->peer;
-        up += part->up;
-        down += part->down;
-        peer += part->peer;
+        share_up += q->shape.reads_result ? share->down : 0;
+        counted = counted && share_up == share->up && share_peer == share->peer;
+        up += share->up;
+        down += share->down;
+        peer += share->peer;
     }
     CHECK(replayed);
     CHECK(inside);
@@ -218,7 +218,7 @@ static void check_plan(const problem *q, const hri_plan *p)
     free(seen);
 }
 
-/* All parts side by side, in turn and three times at random. */
+/* All shares side by side, in turn and three times at random. */
 static void check_replay(const hri_plan *p, uint64_t seed)
 {
     random_source order = {seed};
@@ -236,9 +236,9 @@ static void check_once(const problem *q, const hri_plan *p)
 {
     uint32_t group = UINT32_MAX;
     int one_group = 1;
-    for (uint32_t i = 0; i < p->flow.part_count; i++) {
+    for (uint32_t i = 0; i < p->flow.share_count; i++) {
         const hri_plan_accelerator *a =
-            &q->accelerators[p->flow.parts[i].accelerator];
+            &q->accelerators[p->flow.shares[i].accelerator];
         if (!a->in_place) {
             one_group = one_group && (group == UINT32_MAX || group == a->peers);
             group = a->peers;
@@ -392,7 +392,7 @@ static void thousand(void)
     hri_plan *p = NULL;
     CHECK(hri_plan_create(&q.shape, q.accelerators, q.count, &p) == HR_OK);
     printf("planning %u accelerators: %.3f s, %u used, ratio %.3f\n", q.count,
-           hri_seconds_since(start), p->flow.part_count,
+           hri_seconds_since(start), p->flow.share_count,
            (double)(p->up + p->down) / (double)p->compulsory);
     check_plan(&q, p);
     check_replay(p, state);
@@ -403,10 +403,10 @@ static void thousand(void)
 /* The shortest row of all copies of a plan, in bytes. */
 static double shortest_row(const hri_plan *p)
 {
-    const hri_flow_part *part = &p->flow.parts[0];
+    const hri_flow_share *share = &p->flow.shares[0];
     double least = HUGE_VAL;
-    for (int64_t i = 0; i < part->delivery_count; i++) {
-        const hri_delivery *d = &part->deliveries[i];
+    for (int64_t i = 0; i < share->delivery_count; i++) {
+        const hri_delivery *d = &share->deliveries[i];
         const double depth =
             (double)hri_plan_length(p, hri_plan_chunk, d->chunk);
         const double edge = (double)hri_plan_length(
@@ -537,8 +537,8 @@ static void host_or_gpu(void)
              .in_place = true}};
         hri_plan *p = NULL;
         CHECK(hri_plan_create(&shape, both, 2, &p) == HR_OK);
-        CHECK(p->flow.part_count == 1 &&
-              p->flow.parts[0].in_place == cases[i].host);
+        CHECK(p->flow.share_count == 1 &&
+              p->flow.shares[0].in_place == cases[i].host);
         hri_plan_destroy(p);
     }
 }
@@ -607,8 +607,8 @@ static void large_in_place(void)
         .rate = 1e11, .sharers = 1, .peers = 1, .in_place = true};
     hri_plan *p = NULL;
     CHECK(hri_plan_create(&shape, &host, 1, &p) == HR_OK);
-    CHECK(p->flow.parts[0].task_count > 1 << 18 &&
-          p->flow.parts[0].task_count < 1 << 21);
+    CHECK(p->flow.shares[0].task_count > 1 << 18 &&
+          p->flow.shares[0].task_count < 1 << 21);
     hri_plan_destroy(p);
 }
 

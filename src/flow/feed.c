@@ -129,7 +129,7 @@ static hr_status free_slot(hri_executor *executor, int64_t number,
     return status;
 }
 
-/* ---- delivery_states */
+/* ---- what is noted of a delivery */
 
 /* Record `count` new events of the executor on queue. *left: the run was left,
  * and no event is ours. */
@@ -149,6 +149,24 @@ static hr_status record_new(hri_executor *executor, hri_queue *queue,
     return HR_OK;
 }
 
+/* Wake the threads that wait for a delivery whose copy has been enqueued. read:
+ * the executor whose slot nobody has still to pull; NULL: none. */
+static void wake_waiting(hri_executor *executor, const hri_delivery *d,
+                         hri_executor *read)
+{
+    if (read != NULL) {
+        pthread_cond_broadcast(&read->changed[HRI_FREED]);
+    }
+    pthread_cond_broadcast(&executor->changed[HRI_ENQUEUED]);
+    for (int32_t i = 0; i < d->puller_count; i++) {
+        /* its feeder may pull the panel, and threads wait for what it pulls */
+        const hri_puller *puller = puller_of(executor, d, i);
+        hri_executor *to = &executor->run->executors[puller->share];
+        pthread_cond_broadcast(&to->changed[HRI_FREED]);
+        pthread_cond_broadcast(&to->changed[HRI_ENQUEUED]);
+    }
+}
+
 /* The copy of delivery `number` has been enqueued on queue. Threads that wait
  * for the panel may go on, and where it comes from another executor's slot,
  * that slot is being read. */
@@ -158,10 +176,11 @@ static hr_status note_enqueued(hri_executor *executor, int64_t number,
     enum { READY, PULLED, EVENTS };
     hri_run_state *run = executor->run;
     const hri_delivery *d = &executor->share->deliveries[number];
-    hri_delivery_state *a = &executor->delivery_states[number];
+    hri_delivery_state *state = &executor->delivery_states[number];
     hri_executor *from = d->source >= 0 ? &run->executors[d->source] : NULL;
+    hri_executor *read = NULL;
     hri_event *events[EVENTS] = {NULL, NULL};
-    bool left = false, read = false;
+    bool left = false;
     if (!executor->brief) { /* else its products follow in the same queue */
         HRI_TRY(record_new(executor, queue, events, from != NULL ? EVENTS : 1,
                            &left));
@@ -172,25 +191,16 @@ static hr_status note_enqueued(hri_executor *executor, int64_t number,
     pthread_mutex_lock(&run->lock);
     if (from != NULL) {
         executor->report.peer += hri_copy_bytes(copy);
-        a->pulled = events[PULLED];
-        read = --from->delivery_states[d->origin].pulls == 0;
+        state->pulled = events[PULLED];
+        read = --from->delivery_states[d->origin].pulls == 0 ? from : NULL;
     } else {
         executor->report.up += hri_copy_bytes(copy);
     }
-    a->ready = events[READY];
-    a->issued = true;
+    state->ready = events[READY];
+    state->issued = true;
     hri_executor_note_work(executor);
     pthread_mutex_unlock(&run->lock);
-    if (read) {
-        pthread_cond_broadcast(&from->changed[HRI_FREED]);
-    }
-    pthread_cond_broadcast(&executor->changed[HRI_ENQUEUED]);
-    for (int32_t i = 0; i < d->puller_count; i++) {
-        /* its feeder may pull the panel, and threads wait for what it pulls */
-        hri_executor *to = &run->executors[puller_of(executor, d, i)->share];
-        pthread_cond_broadcast(&to->changed[HRI_FREED]);
-        pthread_cond_broadcast(&to->changed[HRI_ENQUEUED]);
-    }
+    wake_waiting(executor, d, read);
     return HR_OK;
 }
 
@@ -300,23 +310,35 @@ static hr_status load_panel(hri_executor *executor, int64_t number)
 
 /* ---- from other executors */
 
-/* Copy a panel from the slot of another executor. */
+/* The copy of a panel from the slot of the executor that has it. The slots of
+ * both executors have the same layout. */
+static hri_copy copy_between_slots(const hri_executor *from,
+                                   const hri_executor *to,
+                                   const hri_delivery *d)
+{
+    const hri_engine *engine = &to->run->engine;
+    const hri_task reader = hri_delivery_reader(d);
+    const int32_t origin = from->share->deliveries[d->origin].slot;
+    hri_copy copy = engine->box(engine->data, d->side, &reader,
+                                to->places[d->side][d->slot]);
+    copy.from = from->places[d->side][origin];
+    copy.from_pitch = copy.to_pitch;
+    return copy;
+}
+
+/* Pull a panel from the slot of another executor. The peer queue waits until
+ * its own slot is free, and until the panel is in the other one. */
 static hr_status pull_panel(hri_executor *executor, int64_t number)
 {
-    hri_run_state *run = executor->run;
     const hri_delivery *d = &executor->share->deliveries[number];
-    const hri_executor *from = &run->executors[d->source];
-    const hri_task reader = hri_delivery_reader(d);
+    const hri_executor *from = &executor->run->executors[d->source];
     hri_queue *q = executor->peer;
     bool taken;
     HRI_TRY(free_slot(executor, number, q, &taken));
     if (!taken) {
         return HR_OK;
     }
-    hri_copy copy = run->engine.box(run->engine.data, d->side, &reader,
-                                    executor->places[d->side][d->slot]);
-    copy.from = from->places[d->side][from->share->deliveries[d->origin].slot];
-    copy.from_pitch = copy.to_pitch;
+    const hri_copy copy = copy_between_slots(from, executor, d);
     HRI_TRY(q->ops->wait(q, from->delivery_states[d->origin].ready));
     HRI_TRY(q->ops->copy(q, &copy));
     return note_enqueued(executor, number, q, &copy);
@@ -324,29 +346,34 @@ static hr_status pull_panel(hri_executor *executor, int64_t number)
 
 /* ---- the feeder */
 
-/* How panels come: from others, or from the host, which may hold up the feeder
- * for a moment. */
-enum { PULLS, LOADS, WAYS };
+/* How panels come: pulled from others, or loaded from the host, which may hold
+ * up the feeder for a moment. */
+typedef enum way { PULL, LOAD, WAYS, NO_WAY = WAYS } way;
+
+static way way_of(const hri_delivery *d)
+{
+    return d->source >= 0 ? PULL : LOAD;
+}
 
 /* The first delivery from `from` on that comes in this way. */
-static int64_t next_of(const hri_executor *executor, int way, int64_t from)
+static int64_t find_delivery(const hri_executor *executor, way w, int64_t from)
 {
     const hri_flow_share *share = executor->share;
     while (from < share->delivery_count &&
-           (share->deliveries[from].source >= 0) != (way == PULLS)) {
+           way_of(&share->deliveries[from]) != w) {
         from++;
     }
     return from;
 }
 
-/* The next delivery of this way, without those whose only task others have
- * taken. The run's lock is held. */
-static int64_t next_needed(const hri_executor *executor, int way, int64_t from)
+/* Skip deliveries of this way whose only task others have taken. The run's lock
+ * is held. */
+static int64_t skip_stolen(const hri_executor *executor, way w, int64_t from)
 {
     const hri_flow_share *share = executor->share;
     while (from < share->delivery_count &&
            share->deliveries[from].only >= executor->end) {
-        from = next_of(executor, way, from + 1);
+        from = find_delivery(executor, w, from + 1);
     }
     return from;
 }
@@ -362,42 +389,55 @@ static bool may_come(hri_executor *executor, int64_t number)
     return hri_panel_can_come(executor, d);
 }
 
-/* Wait until the next panel may come: next[*way]. False when none is left, or
- * the executor is stopped. */
-static bool await_next(hri_executor *executor, int64_t next[WAYS], int *way)
+/* The way in which the next panel may come now; NO_WAY: in none. *left: there
+ * are panels that may come later. The run's lock is held. */
+static way find_way(hri_executor *executor, int64_t next[WAYS], bool *left)
 {
-    const int64_t count = executor->share->delivery_count;
-    hri_run_state *run = executor->run;
-    bool left = true, found = false;
-    pthread_mutex_lock(&run->lock);
-    while (!hri_is_stopped(executor) && left && !found) {
-        left = false;
-        for (int w = 0; w < WAYS && !found; w++) {
-            next[w] = next_needed(executor, w, next[w]);
-            left = left || next[w] < count;
-            found = next[w] < count && may_come(executor, next[w]);
-            *way = w;
+    *left = false;
+    for (way w = PULL; w < WAYS; w++) {
+        next[w] = skip_stolen(executor, w, next[w]);
+        if (next[w] == executor->share->delivery_count) {
+            continue;
         }
-        if (left && !found) {
-            pthread_cond_wait(&executor->changed[HRI_FREED], &run->lock);
+        if (may_come(executor, next[w])) {
+            return w;
         }
+        *left = true;
     }
-    pthread_mutex_unlock(&run->lock);
-    return found;
+    return NO_WAY;
+}
+
+/* Wait until the next panel of a way may come. NO_WAY: no panel is left, or the
+ * executor is stopped. The run's lock is held. */
+static way await_next(hri_executor *executor, int64_t next[WAYS])
+{
+    while (!hri_is_stopped(executor)) {
+        bool left;
+        const way w = find_way(executor, next, &left);
+        if (w != NO_WAY || !left) {
+            return w;
+        }
+        pthread_cond_wait(&executor->changed[HRI_FREED], &executor->run->lock);
+    }
+    return NO_WAY;
 }
 
 hr_status hri_executor_feed(hri_executor *executor)
 {
-    static hr_status (*const bring[WAYS])(hri_executor *, int64_t) = {
-        [PULLS] = pull_panel, [LOADS] = load_panel};
-    int64_t next[WAYS] = {[PULLS] = next_of(executor, PULLS, 0),
-                          [LOADS] = next_of(executor, LOADS, 0)};
-    int way;
-    while (await_next(executor, next, &way)) {
-        HRI_TRY(bring[way](executor, next[way]));
-        next[way] = next_of(executor, way, next[way] + 1);
+    hri_run_state *run = executor->run;
+    int64_t next[WAYS] = {[PULL] = find_delivery(executor, PULL, 0),
+                          [LOAD] = find_delivery(executor, LOAD, 0)};
+    for (;;) {
+        pthread_mutex_lock(&run->lock);
+        const way w = await_next(executor, next);
+        pthread_mutex_unlock(&run->lock);
+        if (w == NO_WAY) {
+            return HR_OK;
+        }
+        HRI_TRY(w == PULL ? pull_panel(executor, next[w])
+                          : load_panel(executor, next[w]));
+        next[w] = find_delivery(executor, w, next[w] + 1);
     }
-    return HR_OK;
 }
 
 void *hri_feeder_main(void *argument)

@@ -209,7 +209,7 @@ bool hri_view_flatten(hr_view *view, uint32_t from, uint32_t rank);
 /* Rank 2 becomes rank 3. */
 hr_view hri_view_in_space(hr_view view);
 
-/* strided.c: copy elements of a boxes from the caller's memory to the host's
+/* strided.c: copy elements of boxes from the caller's memory to the host's
  * memory, or back. An array without such memory stays as it is. */
 void hri_strided_gather(const hr_array *array, const hri_boxes *boxes);
 void hri_strided_scatter(const hr_array *array, const hri_boxes *boxes);
@@ -273,10 +273,10 @@ hr_status hri_array_end_use(hr_array *array, int place, const hri_boxes *boxes,
  * What failed is forgotten then, also for `other` (NULL: none). */
 hr_status hri_array_wait(hr_array *array, hr_array *other,
                          const hri_fences *fences);
-/* Make boxes valid at a place. The source may be any place that has it. */
+/* Make boxes valid at a place. The source may be any place that has them. */
 hr_status hri_array_fetch(hr_array *array, int place, const hri_boxes *boxes,
                           hr_queue *queue);
-/* A boxes has no values anywhere from now on. */
+/* The boxes have no values anywhere from now on. */
 hr_status hri_array_forget(hr_array *array, const hri_boxes *boxes);
 /* Add the bytes that hri_array_fetch would move. */
 hr_status hri_array_predict(hr_array *array, int place, const hri_boxes *boxes,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Launches of a part of a domain, with windows of views. */
+/* Launches of a box of a domain, with windows of views. */
 #ifndef HRI_ARRAYS_LAUNCH_H
 #define HRI_ARRAYS_LAUNCH_H
 
@@ -18,7 +18,7 @@ typedef struct hri_window {
     int64_t extent[HR_MAX_KERNEL_RANK]; /* of the larger one */
 } hri_window;
 
-/* The points of a domain from first on and before end. They may lie outside of
+/* The box of a domain from first on and before end. It may lie outside of the
  * extent. All three have the same rank. */
 typedef struct hri_launch_box {
     hr_extent domain;
@@ -30,18 +30,18 @@ typedef struct hri_launch_box {
     hri_fence **start; /* out: a fence right before the kernel, held by the
                           caller; NULL: not wanted */
     const hri_epilogue *epilogue; /* NULL: none; for the host alone */
-    struct hri_chunks *chunks;    /* the call whose chunk this part is, for the
-                                     checker; the caller tells what is found;
-                                     NULL: there is none */
-    bool kept; /* part of a graph: the views are in place already, and uses are
+    struct hri_chunks *chunks; /* the call that this launch is a chunk of, for
+                                  the checker; the caller tells what is found;
+                                  NULL: there is none */
+    bool kept; /* in a graph: the views are in place already, and uses are
                   noted when the graph is run */
 } hri_launch_box;
 
-/* The part that is the whole domain. */
+/* The box that is the whole domain. */
 hri_launch_box hri_launch_box_of(hr_extent domain);
 
-/* tile.c: set rank and domain of a launch to those of a part. The launch's
- * kernel is set. A part without a tile gets one of the usual extent. */
+/* tile.c: set rank and domain of a launch to those of a box. The launch's
+ * kernel is set. A box without a tile gets one of the usual extent. */
 hr_status hri_tile_choose(hri_launch *launch, const hri_launch_box *box,
                           bool host);
 
@@ -55,7 +55,7 @@ hr_status hri_tile_fit(hri_launch *launch, bool ours,
  * allow it. Other arguments stay as they are. */
 void hri_argument_flatten(const hr_parameter *parameter, hr_argument *argument);
 
-/* launch.c: hr_launch of a part. If the part has windows, views have their
+/* launch.c: hr_launch in a box. If the box has windows, views have their
  * parameters' rank. Kernel and list are not NULL. If queue is NULL, the launch
  * is only checked against the rules that need no accelerator. The caller holds
  * the context's lock. */

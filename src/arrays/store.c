@@ -152,8 +152,8 @@ static hri_box widen(const hr_array *array, int place, const hri_boxes *boxes)
     return around;
 }
 
-/* Whether a place other than the host holds the whole boxes. A linear boxes
- * also needs rows that follow each other as in the array. */
+/* Whether a place other than the host holds all of the boxes. A linear set also
+ * needs rows that follow each other as in the array. */
 static bool is_held(const hr_array *array, int place, const hri_boxes *boxes)
 {
     const hri_store *s = &array->stores[place];

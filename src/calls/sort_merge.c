@@ -337,7 +337,7 @@ static hr_status merge_shares(const joining *j, uint32_t band)
     int64_t *at = calloc((size_t)j->runs + 1, sizeof *at);
     uint32_t count = 0;
     if (at == NULL) {
-        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "sort: no memory for %u shares",
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "sort: no memory for %u parts",
                         j->runs);
     }
     for (uint32_t i = 0; i < j->runs; i++) {

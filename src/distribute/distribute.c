@@ -92,8 +92,8 @@ static int64_t share_of(int64_t grains, int64_t weight, int64_t whole,
     return share;
 }
 
-/* Set the shares of the open shares, rounded down. Their rests are in units
- * of 1 / *whole grains. A share whose share exceeds its limit becomes full,
+/* Set the grains of the open shares, rounded down. Their rests are in units of
+ * 1 / *whole grains. A share that exceeds its limit becomes full,
  * and *left is reduced. False: some became full. */
 static bool share_out(const hri_distribution *d, int scale, int64_t *left,
                       int64_t *whole)
@@ -162,7 +162,7 @@ static void give_rest(const hri_distribution *d, int64_t grains, int64_t whole)
 }
 
 /* Distribute all grains within `most`. False: the shares do not hold all.
- * Once no share exceeds its share's limit, rounding up does not either. */
+ * Once no share exceeds its limit, rounding up does not either. */
 static bool fill(const hri_distribution *d)
 {
     int64_t left = hri_ceil_div(d->units, d->grain), whole = 0;

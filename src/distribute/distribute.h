@@ -11,7 +11,7 @@
 
 /* ---- shares of units */
 
-/* The part of one accelerator: units first to before first + count. */
+/* The share of one accelerator: units first to before first + count. */
 typedef struct hri_share {
     double weight;        /* speed in any unit; 0: gets nothing */
     int64_t most;         /* the most units its memory holds; INT64_MAX: no
@@ -98,9 +98,9 @@ hr_status hri_choose_set(hri_candidate *candidates, uint32_t count,
 
 /* ---- partition.c: a rectangle of tiles for accelerators of different speed
  *
- * The rectangle is cut into columns, and each column into one piece for each of
- * its accelerators. Every piece's area is in proportion to its speed, and the
- * pieces are about square. This is the column-based partition of
+ * The rectangle is cut into columns, and each column into one box for each of
+ * its accelerators. Every box's area is in proportion to its speed, and the
+ * boxes are about square. This is the column-based partition of
  * [Beaumont2001]. Accelerators in one column are neighbours in the order of
  * speed. */
 
@@ -114,7 +114,7 @@ typedef struct hri_ranked {
 void hri_rank(hri_ranked *all, uint32_t count);
 
 typedef struct hri_partition {
-    uint32_t count; /* pieces */
+    uint32_t count; /* boxes */
     uint32_t columns;
     uint32_t *order;   /* [count] accelerators, fastest first */
     uint32_t *first;   /* [columns + 1] where each column starts in `order` */
@@ -136,13 +136,13 @@ hr_status hri_partition_create(const double *speeds, uint32_t count,
 void hri_partition_destroy(hri_partition *partition); /* accepts NULL */
 
 /* The number of tile rows (or columns) to cut the rectangle into, from least to
- * most: as few as balance well. *balance is the share of the busiest piece over
+ * most: as few as balance well. *balance is the share of the busiest box over
  * its fair share, at least 1. */
 int64_t hri_partition_tiles(const hri_partition *partition, bool rows,
                             int64_t least, int64_t most, double *balance);
 
-/* The tiles of every piece when there are rows x cols of them. boxes is indexed
- * by accelerator. Together the pieces hold each tile once. Some may be
+/* The tiles of every box when there are rows x cols of them. boxes is indexed
+ * by accelerator. Together the boxes hold each tile once. Some may be
  * empty. */
 void hri_partition_boxes(const hri_partition *partition, int64_t rows,
                          int64_t cols, hri_tile_box *boxes);

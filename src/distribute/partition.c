@@ -49,14 +49,14 @@ static void set_edges(hri_partition *p, const hri_ranked *speeds, double total)
     double *edge = p->edges;
     p->col_edges[0] = 0.0;
     for (uint32_t c = 0; c < p->columns; c++) {
-        double column = 0.0, part = 0.0;
+        double column = 0.0, below = 0.0;
         for (uint32_t i = p->first[c]; i < p->first[c + 1]; i++) {
             column += speeds[i].worth;
         }
         *edge++ = 0.0;
         for (uint32_t i = p->first[c]; i < p->first[c + 1]; i++) {
-            part += speeds[i].worth;
-            *edge++ = part / column;
+            below += speeds[i].worth;
+            *edge++ = below / column;
         }
         edge[-1] = 1.0;
         sum += column;
@@ -142,12 +142,12 @@ static int64_t snap(double edge, int64_t tiles)
     return (int64_t)(edge * (double)tiles + 0.5);
 }
 
-/* The largest ratio of a piece's share in tiles to its fair share. */
-static double imbalance(const double *edges, uint32_t pieces, int64_t tiles)
+/* The largest ratio of a box's share in tiles to its fair share. */
+static double imbalance(const double *edges, uint32_t count, int64_t tiles)
 {
     double worst = 1.0;
     int64_t start = snap(edges[0], tiles);
-    for (uint32_t i = 0; i < pieces; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         int64_t end = snap(edges[i + 1], tiles);
         double got = (double)(end - start);
         double fair = (edges[i + 1] - edges[i]) * (double)tiles + 1e-9;
@@ -178,7 +178,7 @@ int64_t hri_partition_tiles(const hri_partition *p, bool rows, int64_t least,
     int64_t best = least;
     int64_t last = hri_min(most, 2 * least + TRIES + 2 * p->columns);
     last = hri_min(last, least + 2 * TRIES + 2 * p->columns);
-    /* with many pieces, neighbouring numbers are hardly better or worse, so
+    /* with many boxes, neighbouring numbers are hardly better or worse, so
      * step over some */
     int64_t step = p->count > MANY ? hri_max((last - least) / FEW_TRIES, 1) : 1;
     for (int64_t t = least; t <= hri_max(last, least); t += step) {

@@ -28,7 +28,7 @@ typedef struct hri_gemm_call {
     hri_staged *staged;             /* [count] */
     hri_plan *plan;                 /* NULL: nothing to multiply */
     hri_run_report *reports;  /* [accelerators of the context] what they did;
-                               NULL  before the first run */
+                               NULL before the first run */
     hri_error lost;           /* why the first accelerator was lost */
     double flops, flops_done; /* of the whole product, or batch of products, and
                                  of what is home */

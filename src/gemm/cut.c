@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The cuts of an extent, and the slots that hold the chunks. */
+/* The cuts of an extent, and the slots that hold panels and tiles. */
 #include "base/size.h"
 #include "gemm/plan.h"
 
 enum {
     PAD = 16,       /* elements; lines in slots start at multiples of it */
-    GRAIN = 32,     /* elements; cuts fall on multiples of it, and larger chunks
-                       on */
+    GRAIN = 32,     /* elements; cuts fall on multiples of it, and larger tiles
+                       or chunks on */
     MAX_GRAIN = 256 /* those of larger powers of two, like the tiles of
                        kernels */
 };
@@ -39,7 +39,7 @@ static int64_t grain_of(const hri_blocking *b, int64_t k)
     return b->grain > 0 ? b->grain : grain(k, b->growing ? 10 : b->chunks);
 }
 
-/* Where chunk i of nearly equal chunks of an extent starts. */
+/* Where tile or chunk i starts when an extent is cut into nearly equal ones. */
 static int64_t cut_evenly(int64_t extent, int64_t count, int64_t i)
 {
     return cut(extent, grain(extent, count), count, i);

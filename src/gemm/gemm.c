@@ -94,12 +94,12 @@ static void add_reports(hri_gemm_call *c, const hri_run_outcome *outcome)
     }
 }
 
-/* A part of C, in tiles of the plan. */
+/* A box of the plan's tiles. */
 typedef struct tile_box {
     int64_t row, col, rows, cols;
 } tile_box;
 
-/* Multiply that part with the accelerators that are left. */
+/* Multiply the box with the accelerators that are left. */
 static hr_status multiply_box(hri_gemm_call *c, const tile_box *r)
 {
     const int64_t row = hri_plan_row(c->plan, r->row);

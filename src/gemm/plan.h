@@ -148,11 +148,12 @@ int64_t hri_plan_row(const hri_plan *plan, int64_t i);
 int64_t hri_plan_col(const hri_plan *plan, int64_t i);
 int64_t hri_plan_chunk(const hri_plan *plan, int64_t i);
 
-/* One of these functions, and the length of chunk i by it. */
+/* One of these functions, and the length of tile or chunk i by it. */
 typedef int64_t hri_plan_start(const hri_plan *plan, int64_t i);
 int64_t hri_plan_length(const hri_plan *plan, hri_plan_start *start, int64_t i);
 
-/* cut.c: the length of the longest of nearly equal chunks of an extent. */
+/* cut.c: the length of the longest of nearly equal tiles or chunks of an
+ * extent. */
 int64_t hri_cut_max(int64_t extent, int64_t count);
 /* Where a blocking's chunk of k starts, and the length of the longest. */
 int64_t hri_cut_depth(const hri_blocking *blocking, int64_t k, int64_t i);

@@ -27,7 +27,7 @@ static bool is_first(const hri_splitting *s, uint32_t k)
     return j == k;
 }
 
-/* Add the elements of argument j that a band needs to a boxes. */
+/* Add the elements of argument j that a band needs to a set of boxes. */
 static hr_status add_boxes(const hri_splitting *s, uint32_t j,
                            const hr_band *band, hri_boxes *boxes)
 {

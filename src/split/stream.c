@@ -213,8 +213,8 @@ static hr_status enqueue_chunk(streaming *st, hri_stream *kernels, chunk *c)
     return HR_OK;
 }
 
-/* The rows of the next chunk, or of the next chunk, which is of whole grains.
- */
+/* The rows of the next chunk. Where the band does not stream, they are whole
+ * grains. */
 static int64_t next_rows(streaming *st)
 {
     const int64_t left = st->band->first + st->band->count - st->next;

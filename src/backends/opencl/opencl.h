@@ -107,7 +107,7 @@ hr_status hri_cl_unit_count(uint32_t *count);
 hri_cl_unit *hri_cl_unit_at(uint32_t index);
 /* The sub-device of the unit that has `threads` CPUs, if the device is the
  * host's CPUs and has more of them. Else, and where the driver cannot divide
- * it, it is the unit itself. Parts exist for the life of the process. */
+ * it, it is the unit itself. Sub-devices exist for the life of the process. */
 hri_cl_unit *hri_cl_unit_within(hri_cl_unit *unit, uint32_t threads);
 /* Hold the unit's context. The first hold makes it. Each acquire needs a
  * release. */

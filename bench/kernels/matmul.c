@@ -43,11 +43,11 @@ HR_KERNEL3(matmul_naive, (IN, float, 2, a), (IN, float, 2, b),
     }
 }
 
-/* Tile memory holds a piece of a row of A. A tile is a piece of a row of C: m n
+/* Tile memory holds a chunk of a row of A. A tile is some of a row of C: m n
  * k (1 + 1 / w) elements for tiles of 1 x w. Launched over m x n in such tiles,
  * with w floats. */
 HR_KERNEL4(matmul_row_tile, (IN, float, 2, a), (IN, float, 2, b),
-           (OUT, float, 2, c), (TILE, float, 0, piece))
+           (OUT, float, 2, c), (TILE, float, 0, chunk))
 {
     HR_PRIVATE(float, sum);
     HR_ITEMS2(row, col)
@@ -58,7 +58,7 @@ HR_KERNEL4(matmul_row_tile, (IN, float, 2, a), (IN, float, 2, b),
         HR_ITEMS2(row, col)
         {
             hr_index k = k0 + HR_LOCAL1;
-            piece[HR_LOCAL1] = HR_INSIDE2(a, row, k) ? HR_AT2(a, row, k) : 0.0f;
+            chunk[HR_LOCAL1] = HR_INSIDE2(a, row, k) ? HR_AT2(a, row, k) : 0.0f;
         }
         HR_BARRIER;
         HR_EACH2(row, col)
@@ -66,7 +66,7 @@ HR_KERNEL4(matmul_row_tile, (IN, float, 2, a), (IN, float, 2, b),
             hr_index last = HR_EXTENT(a, 1) - k0;
             last = last < HR_TILE(1) ? last : HR_TILE(1);
             for (hr_index k = 0; k < last; k++) {
-                HR_P(sum) += piece[k] * HR_AT2(b, k0 + k, col);
+                HR_P(sum) += chunk[k] * HR_AT2(b, k0 + k, col);
             }
         }
         HR_BARRIER;
@@ -91,14 +91,14 @@ HR_KERNEL1(subgroup_width, (OUT, int, 2, width))
 enum { AT_ONCE = 8 }; /* elements on their way at a time */
 
 /* The same without tile memory or barriers. The items of a sub-group hold the
- * piece in their registers, and read it from each other. It is as wide as the
+ * chunk in their registers, and read it from each other. It is as wide as the
  * device's sub-groups: m n k (1 + 1 / width) elements. Launched over m x n in
  * tiles with rows of whole sub-groups, or with one row. */
 HR_KERNEL3(matmul_subgroup, (IN, float, 2, a), (IN, float, 2, b),
            (OUT, float, 2, c))
 {
     HR_PRIVATE(float, sum);
-    HR_PRIVATE(float, piece);
+    HR_PRIVATE(float, chunk);
     HR_PRIVATE(hr_index, k0);
     const hr_index rest = HR_TILE(0) * HR_TILE(1) % HR_MAX_SUBGROUP;
     const hr_index narrowest = rest > 0 ? rest : HR_MAX_SUBGROUP;
@@ -111,7 +111,7 @@ HR_KERNEL3(matmul_subgroup, (IN, float, 2, a), (IN, float, 2, b),
         HR_ITEMS2(row, col)
         {
             const hr_index own = HR_P(k0) + HR_SUBGROUP_LANE;
-            HR_P(piece) = HR_INSIDE2(a, row, own) ? HR_AT2(a, row, own) : 0.0f;
+            HR_P(chunk) = HR_INSIDE2(a, row, own) ? HR_AT2(a, row, own) : 0.0f;
         }
         HR_ITEMS2(row, col)
         {
@@ -127,11 +127,11 @@ HR_KERNEL3(matmul_subgroup, (IN, float, 2, a), (IN, float, 2, b),
                     y[i] = HR_AT2(b, first + lane + i, inside);
                 }
                 for (int i = 0; i < AT_ONCE; i++) {
-                    own += HR_SUBGROUP_BROADCAST(piece, lane + i) * y[i];
+                    own += HR_SUBGROUP_BROADCAST(chunk, lane + i) * y[i];
                 }
             }
             for (; lane < last; lane++) {
-                const float x = HR_SUBGROUP_BROADCAST(piece, lane);
+                const float x = HR_SUBGROUP_BROADCAST(chunk, lane);
                 own += x * HR_AT2(b, first + lane, inside);
             }
             HR_P(sum) = own;
@@ -214,9 +214,9 @@ typedef struct block {
     float of[OWN_DOWN][OWN_ACROSS];
 } block;
 
-typedef struct strips {
+typedef struct panels {
     part a[PARTS_A], b[PARTS_B];
-} strips;
+} panels;
 
 /* The next elements, of which `left` exist. Others are 0. */
 HR_FUNCTION part read_part(HR_MEMORY const float *from, hr_index left)
@@ -252,9 +252,9 @@ HR_FUNCTION void add_products(block *own, const part *x, const float *y)
     }
 }
 
-/* Each item computes 8 x 16 elements of C in its registers, from strips of A
+/* Each item computes 8 x 16 elements of C in its registers, from panels of A
  * and B in tile memory. A tile computes 128 x 128: 2 m n k / 128 elements.
- * While the items multiply one pair of strips they fetch the next, four
+ * While the items multiply one pair of panels they fetch the next, four
  * neighbours at once where the tile has no edge and rows begin at multiples of
  * 16 bytes. Launched over as many items as 128 x 128 tiles of C have, 16 x 8
  * each. */
@@ -265,7 +265,7 @@ HR_KERNEL3(matmul_blocked, (IN, float, 2, a), (IN, float, 2, b),
     HR_TILE_STATIC(part, ta, [DEEP][HIGH / PART + 1]);
     HR_TILE_STATIC(part, tb, [DEEP][WIDE / PART]);
     HR_PRIVATE(block, sums);
-    HR_PRIVATE(strips, next);
+    HR_PRIVATE(panels, next);
     const hr_index high = HR_EXTENT(a, 0), wide = HR_EXTENT(b, 1);
     const hr_index deep = HR_EXTENT(a, 1);
     HR_ITEMS2(row, col)

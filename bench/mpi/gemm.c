@@ -137,13 +137,13 @@ static void multiply_parts(const bench *b)
 /* An equal share of the bytes, to the next process and from the one before. */
 static void send_bytes(const bench *b)
 {
-    const int64_t piece = 1 << 24;
+    const int64_t chunk = 1 << 24;
     const int64_t count = (int64_t)(b->report.sent / (uint64_t)process_count);
     const int next = (rank + 1) % process_count;
     const int before = (rank + process_count - 1) % process_count;
-    for (int64_t at = 0; at < count && process_count > 1; at += piece) {
-        const int now = (int)least(piece, count - at);
-        MPI_Sendrecv(b->bytes, now, MPI_BYTE, next, 0, b->bytes + piece, now,
+    for (int64_t at = 0; at < count && process_count > 1; at += chunk) {
+        const int now = (int)least(chunk, count - at);
+        MPI_Sendrecv(b->bytes, now, MPI_BYTE, next, 0, b->bytes + chunk, now,
                      MPI_BYTE, before, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     }
 }

@@ -2,7 +2,7 @@
 // headrace-bench-staged UP DOWN REPEAT: seconds in which so many bytes go to the
 // first GPU and so many come from it, at once, from and to ordinary memory. No
 // kernel runs, and no part waits for another one. It is what threads reach that
-// copy pieces to and from pinned memory, the best of several numbers of threads
+// copy chunks to and from pinned memory, the best of several numbers of threads
 // and REPEAT tries. bench/run-gpu compiles it with nvcc.
 #include <algorithm>
 #include <atomic>
@@ -17,10 +17,10 @@
 #include <cuda_runtime.h>
 #include <emmintrin.h>
 
-static const size_t piece = 2 << 20;
-enum { AHEAD = 3 }; // pieces of a thread that may be on the link
+static const size_t chunk = 2 << 20;
+enum { AHEAD = 3 }; // chunks of a thread that may be on the link
 
-// One direction: ordinary memory, where the next piece is, and a stream.
+// One direction: ordinary memory, where the next chunk is, and a stream.
 struct way {
     bool up;
     std::vector<char> memory;
@@ -31,7 +31,7 @@ struct way {
     way(bool is_up, size_t bytes) : up(is_up), memory(bytes, 1)
     {
         cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
-        cudaMalloc(&device, 16 * piece);
+        cudaMalloc(&device, 16 * chunk);
     }
 };
 
@@ -54,14 +54,14 @@ struct helper {
     size_t at[AHEAD], bytes[AHEAD], sent = 0, arrived = 0;
     bool send()
     {
-        const size_t first = of.next.fetch_add(piece), slot = sent % AHEAD;
+        const size_t first = of.next.fetch_add(chunk), slot = sent % AHEAD;
         if (first >= of.memory.size()) {
             return false;
         }
-        char *host = pinned + slot * piece;
-        char *device = of.device + first % (16 * piece);
+        char *host = pinned + slot * chunk;
+        char *device = of.device + first % (16 * chunk);
         at[slot] = first;
-        bytes[slot] = std::min(piece, of.memory.size() - first);
+        bytes[slot] = std::min(chunk, of.memory.size() - first);
         if (of.up) {
             std::memcpy(host, of.memory.data() + first, bytes[slot]);
         }
@@ -78,7 +78,7 @@ struct helper {
         while (cudaEventQuery(events[slot]) == cudaErrorNotReady) {
         }
         if (!of.up) {
-            copy_home(of.memory.data() + at[slot], pinned + slot * piece,
+            copy_home(of.memory.data() + at[slot], pinned + slot * chunk,
                       bytes[slot]);
         }
     }
@@ -100,7 +100,7 @@ static double run(way &up, way &down, int ups, int downs, char *pinned)
     std::vector<std::thread> threads;
     up.next = down.next = 0;
     for (int i = 0; i < ups + downs; i++) {
-        helpers.push_back({i < ups ? up : down, pinned + i * AHEAD * piece});
+        helpers.push_back({i < ups ? up : down, pinned + i * AHEAD * chunk});
         for (auto &event : helpers[i].events) {
             cudaEventCreateWithFlags(&event, cudaEventDisableTiming);
         }
@@ -132,7 +132,7 @@ int main(int argc, char **argv)
     way up(true, std::strtoull(argv[1], nullptr, 10));
     way down(false, std::strtoull(argv[2], nullptr, 10));
     char *pinned;
-    if (cudaMallocHost(&pinned, 2 * (size_t)cpus * AHEAD * piece) !=
+    if (cudaMallocHost(&pinned, 2 * (size_t)cpus * AHEAD * chunk) !=
         cudaSuccess) {
         return 1;
     }

@@ -7,7 +7,7 @@
 #include "support/conformance.h"
 #include "support/random.h"
 
-enum { PIECE = 1 << 20, TRIES = 5 };
+enum { CHUNK = 1 << 20, TRIES = 5 };
 
 static const struct {
     const char *name;
@@ -41,19 +41,19 @@ static double seconds_since(uint64_t start)
 static void fill_randomly(hri_queue *queue, hri_buffer *buffer, hr_type type)
 {
     random_source source = {(uint64_t)type};
-    char *piece = conformance_memory(PIECE);
-    hr_matrix m = hr_matrix_row_major(piece, type, 1,
-                                      (int64_t)(PIECE / hr_type_size(type)), 0);
+    char *chunk = conformance_memory(CHUNK);
+    hr_matrix m = hr_matrix_row_major(chunk, type, 1,
+                                      (int64_t)(CHUNK / hr_type_size(type)), 0);
     random_fill_matrix(&source, &m);
-    for (size_t at = 0; at < buffer->bytes; at += PIECE) {
+    for (size_t at = 0; at < buffer->bytes; at += CHUNK) {
         size_t left = buffer->bytes - at;
         hri_copy copy =
-            conformance_row(hri_at(buffer, at), hri_at_host(piece, 0),
-                            left < PIECE ? left : PIECE);
+            conformance_row(hri_at(buffer, at), hri_at_host(chunk, 0),
+                            left < CHUNK ? left : CHUNK);
         CHECK(queue->ops->copy(queue, &copy) == HR_OK);
     }
     CHECK(queue->ops->finish(queue) == HR_OK);
-    free(piece);
+    free(chunk);
 }
 
 static double time_once(hri_queue *queue, const hri_gemm *g, hri_event *from,

@@ -68,14 +68,14 @@ int files_count(const char *folder, char *last, size_t bytes)
 
 char *files_read(const char *path, size_t *bytes)
 {
-    enum { PIECE = 4096 };
+    enum { CHUNK = 4096 };
     FILE *file = fopen(path, "r");
     char *text = NULL;
-    size_t got = 0, piece = PIECE;
-    while (file != NULL && piece == PIECE) { /* files of /proc tell no size */
-        text = realloc(text, got + PIECE + 1);
-        piece = fread(text + got, 1, PIECE, file);
-        got += piece;
+    size_t got = 0, chunk = CHUNK;
+    while (file != NULL && chunk == CHUNK) { /* files of /proc tell no size */
+        text = realloc(text, got + CHUNK + 1);
+        chunk = fread(text + got, 1, CHUNK, file);
+        got += chunk;
     }
     if (file != NULL) {
         text[got] = '\0';

@@ -65,7 +65,7 @@ static const struct {
 };
 
 /* Pretend that arithmetic takes a little longer than the links, and calls
- * hardly anything. Then pieces of k grow. */
+ * hardly anything. Then chunks of k grow. */
 static void balance_rates(hr_context *context)
 {
     hri_link link = {.up = 2e10, .down = 2e10, .both = 4e10};
@@ -127,7 +127,7 @@ static void move_as_planned(size_t i)
     CHECK(run.compulsory == plan.compulsory);
     CHECK(run.pinned_bytes == plan.pinned_bytes &&
           (run.pinned_bytes > 0) == (runs[i].staged != 0));
-    if (runs[i].growing) { /* three pieces, of which the last is a half */
+    if (runs[i].growing) { /* three chunks, of which the last is a half */
         CHECK(products == 3 * tiles_of(&run));
         CHECK(run.tile_depth >= runs[i].k / 2);
     }

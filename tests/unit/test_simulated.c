@@ -17,7 +17,7 @@
 #include "test.h"
 
 enum { MAX_SIZE = 90, MAX_WIDE = 400, MAX_DEEP = 24, MAX_COUNT = 4 };
-/* Tiles and panels that are staged in several pieces. */
+/* Tiles and panels that are staged in several chunks. */
 enum { MIN_LARGE = 800, MAX_LARGE = 1200, LARGE_DEEP = 2 };
 enum {
     MAX_ELEMENTS = MAX_WIDE * MAX_WIDE,
@@ -104,7 +104,7 @@ static void make_machine(void)
             (sim_fault)sim_between(SIM_FAILS, leaves ? SIM_SLOW : SIM_LOST);
         d->at = (uint64_t)sim_between(1, one_in(2) ? 8 : 60);
         d->slower = (double)sim_between(2, one_in(2) ? 8 : 200);
-        if (roomy && leaves && one_in(2)) { /* between pieces of a tile */
+        if (roomy && leaves && one_in(2)) { /* between chunks of a tile */
             d->fault = SIM_HANGS;
             d->at = (uint64_t)sim_between(1, 12);
         }

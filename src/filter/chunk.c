@@ -113,9 +113,9 @@ static hr_status launch_strips(work *w)
     const int64_t strips = hri_ceil_div(w->job->out.cols, HRI_STRIP_COLS);
     const int64_t wanted =
         ITEMS_EACH * (int64_t)w->queue->accelerator->device->info.compute_units;
-    const int64_t parts = hri_ceil_div(wanted, strips);
+    const int64_t cuts = hri_ceil_div(wanted, strips);
     const int64_t least = hri_max(2 * w->shape.reach, HRI_STRIP_BLOCK);
-    const int64_t height = hri_max(hri_ceil_div(w->rows, parts), least);
+    const int64_t height = hri_max(hri_ceil_div(w->rows, cuts), least);
     w->shape.height = hri_round_up(height, HRI_STRIP_BLOCK);
     const hr_argument arguments[] = {w->in,
                                      w->apron,

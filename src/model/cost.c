@@ -20,10 +20,10 @@ double hri_cost_batch(double m, double n, double k)
     return 1.0 / (1.0 + 16.0 / m + 16.0 / n + 4.0 / k);
 }
 
-double hri_cost_efficiency(const double parts[HRI_TILE_RATES], double height,
-                           double width, double depth)
+double hri_cost_efficiency(const double fractions[HRI_TILE_RATES],
+                           double height, double width, double depth)
 {
-    if (parts[0] == 0.0) {
+    if (fractions[0] == 0.0) {
         return host_efficiency(height, width, depth);
     }
     /* The edge of a square tile with the same speed, unless the tile is hardly
@@ -34,16 +34,18 @@ double hri_cost_efficiency(const double parts[HRI_TILE_RATES], double height,
     double shallow = 1.0 + 64.0 / depth;
     if (edge <= hri_tile_edges[0]) {
         double area = edge * edge / hri_tile_edges[0] / hri_tile_edges[0];
-        return parts[0] * area / shallow;
+        return fractions[0] * area / shallow;
     }
     for (int i = 1; i < HRI_TILE_RATES; i++) {
         if (edge <= hri_tile_edges[i]) {
             double way = log2(edge / hri_tile_edges[i - 1]) /
                          log2(hri_tile_edges[i] / hri_tile_edges[i - 1]);
-            return (parts[i - 1] + (parts[i] - parts[i - 1]) * way) / shallow;
+            return (fractions[i - 1] +
+                    (fractions[i] - fractions[i - 1]) * way) /
+                   shallow;
         }
     }
-    double last = parts[HRI_TILE_RATES - 1];
+    double last = fractions[HRI_TILE_RATES - 1];
     double way = fmin(log2(edge / hri_tile_edges[HRI_TILE_RATES - 1]), 1.0);
     return (last + (1.0 - last) * way) / shallow;
 }

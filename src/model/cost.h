@@ -16,10 +16,10 @@ enum { HRI_TILE_RATES = 3 };
 static const double hri_tile_edges[HRI_TILE_RATES] = {512, 1024, 2048};
 
 /* The part of its speed that arithmetic keeps on tiles of height x width, with
- * chunks of k of `depth`. parts[i] is what it keeps on square tiles with the
- * edge hri_tile_edges[i]. All are 0 for the host. */
-double hri_cost_efficiency(const double parts[HRI_TILE_RATES], double height,
-                           double width, double depth);
+ * chunks of k of `depth`. fractions[i] is what it keeps on square tiles with
+ * the edge hri_tile_edges[i]. All are 0 for the host. */
+double hri_cost_efficiency(const double fractions[HRI_TILE_RATES],
+                           double height, double width, double depth);
 
 /* The part of its speed that arithmetic keeps on many products of m x n x k at
  * once, where only the size of each counts. An order of magnitude: one thread
@@ -34,9 +34,9 @@ static const double hri_cost_plan = 2e-7;
 /* Seconds for each task to make the plan and walk through it, with so many
  * parts. The walk takes as long as the plan, and a little longer with every
  * part. */
-static inline double hri_cost_walk(double parts)
+static inline double hri_cost_walk(double shares)
 {
-    return 2 * hri_cost_plan + 1e-8 * parts;
+    return 2 * hri_cost_plan + 1e-8 * shares;
 }
 
 /* The factor by which a plan with tiles that cannot be stolen at the end must

@@ -8,7 +8,7 @@
  * watch.c
  * keeps for each element what wrote and what used it, and kept.c does so from
  * one chunk of a call to the next. hr_map gives copies, in pages that are taken
- * away on hr_unmap (mapped.c). report.c makes sentences of what is found. */
+ * away on hr_unmap (mapped.c). findings.c makes sentences of what is found. */
 #ifndef HRI_CHECKER_CHECK_H
 #define HRI_CHECKER_CHECK_H
 
@@ -33,7 +33,7 @@ static inline hri_findings *hri_findings_of(const hr_context *context)
     return hri_state_find(context, HRI_STATE_CHECKER);
 }
 
-/* report.c: keep a sentence, unless there is one with this key already. */
+/* findings.c: keep a sentence, unless there is one with this key already. */
 hr_status hri_findings_add(hri_findings *findings, const char *key,
                            const char *sentence);
 

@@ -154,8 +154,8 @@ const hri_seen *hri_last_write(const hri_element *element);
  * it. */
 enum { HRI_POISONED = 1021 };
 
-/* report.c: turn a report into a finding, unless there is one of the same line,
- * view and fault. */
+/* findings.c: turn a report into a finding, unless there is one of the same
+ * line, view and fault. */
 void hri_watch_report(hri_watch *watch, const hri_report *report);
 /* The same for element number `element` of the view. */
 void hri_watch_report_element(hri_watch *watch, int64_t element,

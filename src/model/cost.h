@@ -32,8 +32,8 @@ double hri_cost_batch(double m, double n, double k);
 static const double hri_cost_plan = 2e-7;
 
 /* Seconds for each task to make the plan and walk through it, with so many
- * parts. The walk takes as long as the plan, and a little longer with every
- * part. */
+ * shares. The walk takes as long as the plan, and a little longer with every
+ * share. */
 static inline double hri_cost_walk(double shares)
 {
     return 2 * hri_cost_plan + 1e-8 * shares;

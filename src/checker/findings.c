@@ -113,7 +113,7 @@ static void say_access(sentence *s, const hri_watch *w, const hri_report *r)
 
 /* Write which part of the extent is there, when that is not all of it. Chunks
  * of a call do not count. */
-static void say_part(sentence *s, const hri_watch *w, const hri_watched *v)
+static void say_box(sentence *s, const hri_watch *w, const hri_watched *v)
 {
     const uint32_t rank = v->rank;
     bool whole = true;
@@ -152,7 +152,7 @@ static void say_fault(sentence *s, const hri_watch *w, const hri_report *r)
     case HRI_OUTSIDE:
         say(s, ", outside its extent ");
         say_numbers(s, r->view->extent, r->view->rank, " x ");
-        say_part(s, w, r->view);
+        say_box(s, w, r->view);
         break;
     case HRI_FAR:
         say_reach(s, w, r);

@@ -449,7 +449,7 @@ static hr_status set_height(const hri_filter_job *job, hri_filter_band *b)
                     b->accelerator->path, (unsigned long long)b->room);
 }
 
-/* Whether the accelerator can do a part. There must be room for a block of
+/* Whether the accelerator can do a band. There must be room for a block of
  * rows, and for the scratch memory of a strip. */
 static hr_status check_room(const hri_filter_job *job, hri_filter_band *b)
 {

@@ -252,7 +252,7 @@ static hr_status run_rows(const running *s, uint32_t band, bool inner,
  * rows, extra rows of its neighbours, and rows beyond the ends as far as the
  * phase goes. The inner part is everything where there are no edges, or nothing
  * is left between them. */
-static hr_status run_part(const running *s, uint32_t band, bool inner)
+static hr_status run_band(const running *s, uint32_t band, bool inner)
 {
     const hri_band *b = &s->grid->bands[band];
     const int64_t n = s->grid->extent.size[0];
@@ -281,7 +281,7 @@ static hr_status run_bands(const running *s)
     for (int inner = 0; inner < 2; inner++) {
         for (uint32_t b = 0; b < grid->band_count; b++) {
             if (!hri_band_is_empty(&grid->bands[b])) {
-                HRI_TRY(run_part(s, b, inner == 1));
+                HRI_TRY(run_band(s, b, inner == 1));
             }
         }
     }

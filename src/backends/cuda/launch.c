@@ -197,8 +197,8 @@ static void pass_arguments(const hri_launch *l, const hr_domain *domain,
 
 /* Launch the blocks from number first on, at most `most` of them in each
  * dimension but x. */
-static cu_result launch_part(const hri_cuda_queue *queue, const hri_launch *l,
-                             const int64_t *first, int64_t most)
+static cu_result launch_blocks(const hri_cuda_queue *queue, const hri_launch *l,
+                               const int64_t *first, int64_t most)
 {
     const hri_cuda_module *module = (const hri_cuda_module *)l->module;
     hr_domain domain = l->domain;
@@ -220,14 +220,14 @@ static cu_result launch_part(const hri_cuda_queue *queue, const hri_launch *l,
 
 /* Dimensions before the last one are y and z, which have few blocks. So a large
  * domain takes several launches. */
-static cu_result launch_parts(const hri_cuda_queue *queue, const hri_launch *l)
+static cu_result launch_tiles(const hri_cuda_queue *queue, const hri_launch *l)
 {
     enum { MAX_BLOCKS = 65535 };
     const uint32_t last = l->rank - 1;
     const int64_t *tiles = l->domain.tiles;
     int64_t first[HR_MAX_KERNEL_RANK] = {0};
     while (first[0] < (last > 0 ? tiles[0] : 1)) {
-        cu_result error = launch_part(queue, l, first, MAX_BLOCKS);
+        cu_result error = launch_blocks(queue, l, first, MAX_BLOCKS);
         if (error != CU_SUCCESS) {
             return error;
         }
@@ -246,7 +246,7 @@ hr_status hri_cuda_launch(const hri_cuda_queue *queue, const hri_launch *l)
     hri_cuda_note_launch(queue->unit, l->kernel->name);
     cu_result error = hri_cuda_enter(queue->unit);
     if (error == CU_SUCCESS) {
-        error = launch_parts(queue, l);
+        error = launch_tiles(queue, l);
         hri_cuda_leave();
     }
     return hri_cuda_check(queue->unit->path, error, "cuLaunchKernel");

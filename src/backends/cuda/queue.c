@@ -52,7 +52,7 @@ static const double awake = 5e-5;
  * H200's machine with 16 CPUs the one that had these interrupts took 125
  * microseconds for a product of 256 cubed in double, and the others 68
  * (November 2026). */
-static const double min_sleep = 1e-5, max_sleep = 1e-3, sleep_part = 0.05;
+static const double min_sleep = 1e-5, max_sleep = 1e-3, sleep_fraction = 0.05;
 
 /* The state that the last record left. */
 typedef struct snapshot {
@@ -87,7 +87,7 @@ static void doze(uint64_t since_ns)
     enum { EXACT_NS = 1000 };
     const double waited = fmin(hri_seconds_since(since_ns), 100.0);
     const double most = max_sleep * fmax(waited, 1.0);
-    const double seconds = fmax(fmin(waited * sleep_part, most), min_sleep);
+    const double seconds = fmax(fmin(waited * sleep_fraction, most), min_sleep);
     const int slack_ns = prctl(PR_GET_TIMERSLACK);
     (void)prctl(PR_SET_TIMERSLACK, (unsigned long)EXACT_NS);
     hri_sleep_ns((uint64_t)(seconds * 1e9));

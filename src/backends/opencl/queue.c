@@ -321,13 +321,13 @@ static cl_int fill_all(hri_cl_queue *queue, hri_buffer *buffer,
     for (size_t done = 0; done < all.size;) {
         size_t at = all.origin + done, left = all.size - done;
         size_t room = FILL_WINDOW - at % FILL_WINDOW;
-        cl_buffer_region piece = {.origin = at,
+        cl_buffer_region chunk = {.origin = at,
                                   .size = left < room ? left : room};
-        cl_int error = fill_window(queue, buffer, piece, value);
+        cl_int error = fill_window(queue, buffer, chunk, value);
         if (error != CL_SUCCESS) {
             return error;
         }
-        done += piece.size;
+        done += chunk.size;
     }
     return CL_SUCCESS;
 }

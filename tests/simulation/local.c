@@ -291,11 +291,11 @@ static double seconds_of(const hri_mpi_run *r, int64_t panel)
 {
     enum { DOUBLE = 8 };
     const hri_mpi_product *x = &r->product;
-    const hri_mpi_part a = hri_mpi_part_of_a(&r->plan, r->place, panel);
-    const hri_mpi_part b = hri_mpi_part_of_b(&r->plan, r->place, panel);
-    const double terms = (double)hri_mpi_part_rows(&x->a, a) *
-                         (double)hri_mpi_part_cols(&x->a, a) *
-                         (double)hri_mpi_part_cols(&x->b, b);
+    const hri_mpi_tile a = hri_mpi_tile_of_a(&r->plan, r->grid_rank, panel);
+    const hri_mpi_tile b = hri_mpi_tile_of_b(&r->plan, r->grid_rank, panel);
+    const double terms = (double)hri_mpi_tile_rows(&x->a, a) *
+                         (double)hri_mpi_tile_cols(&x->a, a) *
+                         (double)hri_mpi_tile_cols(&x->b, b);
     return terms * (double)x->a.element_bytes / DOUBLE *
            r->context->flop_seconds;
 }
@@ -303,7 +303,7 @@ static double seconds_of(const hri_mpi_run *r, int64_t panel)
 void hri_multiply_arrived(hri_mpi_run *r, int64_t panels)
 {
     timeline *t = find_timeline(r);
-    for (; r->place >= 0 && t->arrived < panels; t->arrived++) {
+    for (; r->grid_rank >= 0 && t->arrived < panels; t->arrived++) {
         const double now = simgrid_get_clock();
         const double free_at = t->arrived > 0 ? t->ends[t->arrived - 1] : now;
         t->ends[t->arrived] =

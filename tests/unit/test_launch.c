@@ -330,11 +330,11 @@ static void tiles_are_chosen(void)
     const hr_kernel kernel = {.name = "none"};
     for (size_t i = 0; i < sizeof chosen_tiles / sizeof chosen_tiles[0]; i++) {
         hri_launch launch = {.kernel = &kernel};
-        hri_part part = hri_part_of(chosen_tiles[i].domain);
+        hri_launch_box points = hri_launch_box_of(chosen_tiles[i].domain);
         for (uint32_t d = 0; d < chosen_tiles[i].domain.rank; d++) {
-            part.step[d] = chosen_tiles[i].step[d];
+            points.step[d] = chosen_tiles[i].step[d];
         }
-        CHECK(hri_tile_choose(&launch, &part, false) == HR_OK);
+        CHECK(hri_tile_choose(&launch, &points, false) == HR_OK);
         for (int d = 0; d < 3; d++) {
             if (!CHECK(launch.domain.tile[d] == chosen_tiles[i].tile[d])) {
                 fprintf(stderr, "  case %zu: %lld in dimension %d\n", i,

@@ -52,7 +52,8 @@ static hr_status scale_unit(const void *data, const hri_flow_task *f)
                          : find_box(s, side, f->task, (hri_place){0}).from;
         arguments[side] = hri_place_argument(at, side == HRI_B ? one : all);
     }
-    return hri_task_launch(f, &scale_rows, s->modules[f->part], all, arguments);
+    return hri_task_launch(f, &scale_rows, s->modules[f->share], all,
+                           arguments);
 }
 
 static void drop_scaling(void *data)
@@ -81,7 +82,7 @@ static hr_status scale_rows_of(hr_context *context, scaling *s)
         hri_flow_spread(&s->flow, "scale", list, count, SLOTS, seconds);
     if (status == HR_OK) {
         status =
-            hri_run_modules(&scale_rows, list, s->flow.part_count, s->modules);
+            hri_run_modules(&scale_rows, list, s->flow.share_count, s->modules);
     }
     if (status == HR_OK) {
         /* lost rows are an error, since nobody asks for `home` */

@@ -163,9 +163,9 @@ static uint32_t threads_of(const hri_accelerator *a)
 static double arithmetic(const planning *p, uint32_t index, double beside)
 {
     const hri_product *one = &p->call->one.product;
-    const double share =
+    const double fraction = /* of the rate */
         hri_cost_batch((double)one->m, (double)one->n, (double)one->k);
-    return hri_flops_of(one) * beside / (rate_of(p, index) * share);
+    return hri_flops_of(one) * beside / (rate_of(p, index) * fraction);
 }
 
 /* Seconds for a product where the bytes of others travel, too. *fill: those of
@@ -331,7 +331,7 @@ static bool is_long(const planning *p, const hri_candidate *set, uint32_t count)
     return false;
 }
 
-/* The part of candidate i. In place a group is what runs between two looks at
+/* The share of candidate i. In place a group is what runs between two looks at
  * progress. */
 static hri_batch_share share_of(const planning *p, uint32_t i)
 {

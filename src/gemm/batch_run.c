@@ -113,14 +113,14 @@ static void gather_bytes(const void *data, int side, int64_t item, void *pinned,
         const int64_t product = item + (int64_t)(first / x->bytes);
         const hr_matrix m = hri_matrices_at(&g->call.operands[side], product);
         size_t at = first % x->bytes;
-        for (size_t share; bytes > 0 && at < x->bytes; at += share) {
+        for (size_t length; bytes > 0 && at < x->bytes; at += length) {
             const size_t start = at % width, line = width - start;
             char *const matrix = (char *)m.data + at / width * x->pitch + start;
-            share = line < bytes ? line : bytes;
-            memcpy(home ? matrix : packed, home ? packed : matrix, share);
-            packed += share;
-            first += share;
-            bytes -= share;
+            length = line < bytes ? line : bytes;
+            memcpy(home ? matrix : packed, home ? packed : matrix, length);
+            packed += length;
+            first += length;
+            bytes -= length;
         }
     }
 }

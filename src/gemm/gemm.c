@@ -94,16 +94,16 @@ static void add_reports(hri_gemm_call *c, const hri_run_outcome *outcome)
     }
 }
 
-/* A box of the plan's tiles. */
-typedef struct tile_box {
+/* A box of the plan's tiles that are missing. */
+typedef struct missing_box {
     int64_t row, col, rows, cols;
-} tile_box;
+} missing_box;
 
 /* Multiply the box with the accelerators that are left. */
-static hr_status multiply_box(hri_gemm_call *c, const tile_box *r)
+static hr_status multiply_box(hri_gemm_call *c, const missing_box *box)
 {
-    const int64_t row = hri_plan_row(c->plan, r->row);
-    const int64_t col = hri_plan_col(c->plan, r->col);
+    const int64_t row = hri_plan_row(c->plan, box->row);
+    const int64_t col = hri_plan_col(c->plan, box->col);
     hri_gemm_call call = *c;
     call.accelerators = NULL;
     call.inputs = NULL;
@@ -112,8 +112,8 @@ static hr_status multiply_box(hri_gemm_call *c, const tile_box *r)
     call.plan = NULL;
     call.count = 0;
     hri_product *p = &call.product;
-    p->m = hri_plan_row(c->plan, r->row + r->rows) - row;
-    p->n = hri_plan_col(c->plan, r->col + r->cols) - col;
+    p->m = hri_plan_row(c->plan, box->row + box->rows) - row;
+    p->n = hri_plan_col(c->plan, box->col + box->cols) - col;
     p->a = hri_matrix_section(p->a, row, 0, p->m, p->k);
     p->b = hri_matrix_section(p->b, 0, col, p->k, p->n);
     p->c = hri_matrix_section(p->c, row, col, p->m, p->n);
@@ -131,23 +131,23 @@ static hr_status multiply_box(hri_gemm_call *c, const tile_box *r)
     return status;
 }
 
-/* The largest tile_box from a missing tile on: along its row, then down. It is
+/* The largest box from a missing tile on: along its row, then down. It is
  * marked as complete. */
-static tile_box take_box(const hri_plan *plan, uint8_t *home, int64_t tile)
+static missing_box take_box(const hri_plan *plan, uint8_t *home, int64_t tile)
 {
     const int64_t cols = plan->tile_cols;
-    tile_box r = {tile / cols, tile % cols, 1, 1};
-    while (r.col + r.cols < cols && !home[tile + r.cols]) {
-        r.cols++;
+    missing_box box = {tile / cols, tile % cols, 1, 1};
+    while (box.col + box.cols < cols && !home[tile + box.cols]) {
+        box.cols++;
     }
-    while (r.row + r.rows < plan->tile_rows &&
-           memchr(&home[tile + r.rows * cols], 1, (size_t)r.cols) == NULL) {
-        r.rows++;
+    while (box.row + box.rows < plan->tile_rows &&
+           memchr(&home[tile + box.rows * cols], 1, (size_t)box.cols) == NULL) {
+        box.rows++;
     }
-    for (int64_t i = 0; i < r.rows; i++) {
-        memset(&home[tile + i * cols], 1, (size_t)r.cols);
+    for (int64_t i = 0; i < box.rows; i++) {
+        memset(&home[tile + i * cols], 1, (size_t)box.cols);
     }
-    return r;
+    return box;
 }
 
 /* Compute the tiles that are missing. In C they are as they were. */
@@ -156,9 +156,9 @@ static hr_status multiply_rest(hri_gemm_call *c, uint8_t *home)
     const int64_t tiles = c->plan->tile_rows * c->plan->tile_cols;
     for (int64_t i = 0; i < tiles; i++) {
         if (!home[i]) {
-            const tile_box r = take_box(c->plan, home, i);
-            c->recomputed += (uint64_t)(r.rows * r.cols);
-            HRI_TRY(multiply_box(c, &r));
+            const missing_box box = take_box(c->plan, home, i);
+            c->recomputed += (uint64_t)(box.rows * box.cols);
+            HRI_TRY(multiply_box(c, &box));
         }
     }
     return HR_OK;

@@ -7,7 +7,7 @@
  * keys differ, and sorts by each of them, lowest first: by counts, a scan of
  * the counts and a move, or by sweeps where tiles proceed while others wait.
  * Accelerators that share a row then have a sorted run each. Runs are cut at
- * the begins of bands, and each accelerator copies its parts of all runs and
+ * the begins of bands, and each accelerator copies its shares of all runs and
  * merges them (sort_merge.c). A band has a queue of its own: after a failure
  * that queue skips what follows, and its end tells the error. */
 #include "calls/sort.h"

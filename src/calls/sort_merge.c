@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* One sorted row of several sorted runs, one of each accelerator. Each gets the
- * part of the result that its band is: from each run what belongs there. Then
- * it merges these shares, two at a time. */
+ * part of the result that its band is: its share of each run. Then it merges
+ * these shares, two at a time. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -337,7 +337,7 @@ static hr_status merge_shares(const joining *j, uint32_t band)
     int64_t *at = calloc((size_t)j->runs + 1, sizeof *at);
     uint32_t count = 0;
     if (at == NULL) {
-        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "sort: no memory for %u parts",
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "sort: no memory for %u shares",
                         j->runs);
     }
     for (uint32_t i = 0; i < j->runs; i++) {

@@ -480,9 +480,8 @@ void hri_executor_abandon(hri_executor *executor)
     if (has_parted(executor)) {
         hri_accelerator_detach(a);
     }
-    if (executor->left_at == HRI_SETTLED) { /* others may have its pinned
-                                                memory */
-        give_back_copy_pools(executor);
+    if (executor->left_at == HRI_SETTLED) {
+        give_back_copy_pools(executor); /* others may have its pinned memory */
     }
 }
 

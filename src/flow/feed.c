@@ -16,7 +16,7 @@ static bool is_free(const hri_executor *executor, const hri_delivery *d)
            (old < 0 || executor->delivery_states[old].pulls == 0);
 }
 
-/* The i-th executor that pulls a delivery, and its arrival there. */
+/* The i-th executor that pulls a delivery, and the state of what it pulls. */
 static const hri_puller *puller_of(const hri_executor *executor,
                                    const hri_delivery *d, int32_t i)
 {

@@ -27,9 +27,9 @@ void hri_passage_find(const hri_executor *executor, hri_passage *p)
         return;
     }
     const size_t bytes = (size_t)hri_copy_bytes(&box);
-    const bool chunks = executor->staged.of[p->side] &&
-                        (box.width < bytes || box.from.host == NULL);
-    if (p->pinned == NULL && !chunks) {
+    const bool in_chunks = executor->staged.of[p->side] &&
+                           (box.width < bytes || box.from.host == NULL);
+    if (p->pinned == NULL && !in_chunks) {
         return;
     }
     const hri_place host = hri_at_host(p->pinned, 0);

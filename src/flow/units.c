@@ -111,7 +111,7 @@ hr_status hri_flow_spread(hri_flow *flow, const char *call,
     const int64_t shares = hri_min(count, flow->unit_count);
     flow->shares = calloc((size_t)shares + 1, sizeof *flow->shares);
     if (flow->shares == NULL) {
-        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "%s: no memory for its parts",
+        return hri_fail(HR_ERROR_OUT_OF_MEMORY, "%s: no memory for its shares",
                         call);
     }
     flow->share_count = (uint32_t)shares;

@@ -317,11 +317,11 @@ static void await_panel(hri_executor *executor, hri_executor *owner, int side,
     if (number < 0) {
         return;
     }
-    const hri_delivery_state *a = &owner->delivery_states[number];
-    hri_wait_awake(&a->issued, executor->brief ? hri_brief_moment : 0.0);
+    const hri_delivery_state *state = &owner->delivery_states[number];
+    hri_wait_awake(&state->issued, executor->brief ? hri_brief_moment : 0.0);
     pthread_mutex_lock(&run->lock);
     const hri_delivery *d = &owner->share->deliveries[number];
-    while (!hri_is_stopped(executor) && !a->issued) {
+    while (!hri_is_stopped(executor) && !state->issued) {
         /* to bring a panel is its own work, once there is one */
         hri_executor_set_idle(executor, executor != owner ||
                                             !hri_panel_can_come(owner, d));
@@ -330,10 +330,10 @@ static void await_panel(hri_executor *executor, hri_executor *owner, int side,
     hri_executor_set_idle(executor, false);
     if (executor == owner) {
         from->place[side] = &owner->places[side][d->slot];
-        from->ready[side] = a->ready;
+        from->ready[side] = state->ready;
     } else if (!hri_is_stopped(executor)) {
         from->there[side] = owner->places[side][d->slot];
-        from->ready[side] = a->ready;
+        from->ready[side] = state->ready;
         executor->steals = true;
     }
     pthread_mutex_unlock(&run->lock);

@@ -175,7 +175,7 @@ hr_status hri_boxes_remove(hri_boxes *set, const hri_box *box)
     }
     HRI_TRY(reserve_boxes(set, cut * (MAX_REST - 1)));
     hri_box rest[MAX_REST];
-    /* the rest go to the end, and do not touch the hole */
+    /* what is left goes to the end, and does not touch the hole */
     for (size_t i = set->count; i-- > 0;) {
         hri_box old = set->of[i];
         if (!hri_boxes_touch(&old, box)) {
@@ -195,8 +195,8 @@ hr_status hri_boxes_add(hri_boxes *set, const hri_box *box)
     if (hri_box_is_empty(box) || hri_boxes_contain(set, box)) {
         return HR_OK;
     }
-    /* reserve room for all rest and the box first, so that a failure loses
-     * nothing */
+    /* reserve room for what is left of all boxes and for the new one first, so
+     * that a failure loses nothing */
     HRI_TRY(reserve_boxes(set, set->count * (MAX_REST - 1) + 1));
     HRI_TRY(hri_boxes_remove(set, box));
     put_box(set, *box);

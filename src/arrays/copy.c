@@ -186,8 +186,8 @@ static hr_status copy_space(const copying *c, hri_fences *fences)
     return hri_uses_collect(to, c->place, &c->to.boxes, true, fences);
 }
 
-/* Copy between views of any rank. A higher rank is copied in parts of three
- * dimensions. Dimensions that can be joined in both views make fewer parts. */
+/* Copy between views of any rank. A higher rank is copied in spaces of three
+ * dimensions. Dimensions that can be joined in both views make fewer spaces. */
 static hr_status copy_spaces(const copying *all, hri_fences *fences)
 {
     copying c = {.from = {.view = all->from.view},

@@ -98,7 +98,7 @@ static hr_status add_message(const hri_mpi_run *r, hri_message_list *list,
     return HR_OK;
 }
 
-/* The messages of the panel of A or of B that the process at `grid_rank` needs:
+/* The messages of the panel of A or of B that the process of `grid_rank` needs:
  * what this process receives for its own one, which lies at `at`, or what it
  * sends. */
 static hr_status list_factor(const hri_mpi_run *r, hri_messages *m, int kind,

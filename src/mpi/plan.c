@@ -449,8 +449,7 @@ static void compare_grids(const hr_mpi_context *context,
 
 /* ---- grid ranks */
 
-/* Give processes grid ranks in the order of ranks, by rows or by columns of C.
- */
+/* Give processes grid ranks in the order of ranks, by rows or columns of C. */
 static void place_in_order(hri_mpi_plan *plan, bool by_cols)
 {
     const int face = plan->rows * plan->cols;

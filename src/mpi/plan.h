@@ -56,8 +56,8 @@ static inline int64_t hri_mpi_panel_at(const hri_mpi_plan *p, int64_t grid_rank,
     return l * p->panels + (p->first[grid_rank] + n) % p->panels;
 }
 
-/* The tiles of process `grid_rank`: of A and B for its n-th panel, of C for a
- * chunk. */
+/* The tiles of the process of `grid_rank`: of A and B for its n-th panel, of C
+ * for a chunk. */
 static inline hri_mpi_tile hri_mpi_tile_of_a(const hri_mpi_plan *p,
                                              int64_t grid_rank, int64_t n)
 {

@@ -15,7 +15,7 @@ enum {
     UNDER_WAY = 4, /* chunks: one goes up, one is computed, one goes home, and
                       one is enqueued */
     UNDER_WAY_HELD = 2, /* of a band that does not stream: one is computed while
-                   the next one is enqueued */
+                           the next one is enqueued */
     QUEUES = 3          /* up, kernels, home */
 };
 

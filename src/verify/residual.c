@@ -16,9 +16,9 @@ enum {
     COLS = HRI_VERIFY_COLS,
     GROUP = 4 * COLS,  /* columns of a task that weighs them */
     DIFFERENCE = 1000, /* the largest exponent between two scales */
-    DEPTH = 4096,      /* the least piece of k: 1.5 MiB of B X */
+    DEPTH = 4096,      /* the least chunk of k: 1.5 MiB of B X */
     ROW_CHUNK = 16384  /* the rows at a time where k is not cut: 6 MiB of
-                      A (B X) */
+                          A (B X) */
 };
 
 /* ---- signs and lanes */

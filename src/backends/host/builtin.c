@@ -78,8 +78,8 @@ static hri_operand columns_of_b(const hri_gemm *g)
     return oriented(g->b, g->b.col_stride, g->b.row_stride, g->k);
 }
 
-/* The length of cuts when extent is cut into some of at most `longest`.
- * They are as equal as multiples of unit can be. */
+/* The length to cut extent by: at most `longest`, rounded up to multiples of
+ * unit, and as equal for all cuts as that allows. */
 static int64_t equal_length(int64_t extent, int64_t longest, int64_t unit)
 {
     int64_t count = hri_ceil_div(extent, longest);

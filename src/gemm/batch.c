@@ -117,7 +117,7 @@ static void add_share(hri_batch_call *b, const hri_gemm_call *planned,
     const hri_accelerator *a = planned->accelerators[share->accelerator];
     const size_t index = (size_t)(a - b->one.context->accelerators);
     const hri_run_report *s = &share->report;
-    hri_report_sum(&b->reports[index], s);
+    hri_run_report_add(&b->reports[index], s);
     if (s->tiles > 0) { /* what it did had to travel once */
         hri_batch_share own = *share;
         uint64_t up, down;

@@ -70,7 +70,7 @@ static inline hri_run_report *hri_call_report(const hri_gemm_call *c,
 /* ---- gemm.c */
 
 /* Add what a share of a run did. */
-void hri_report_sum(hri_run_report *sum, const hri_run_report *report);
+void hri_run_report_add(hri_run_report *sum, const hri_run_report *report);
 
 /* Read the caller's options, which may be NULL. */
 hr_status hri_call_options(hri_gemm_call *call, const hr_gemm_options *options);

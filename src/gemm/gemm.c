@@ -68,7 +68,7 @@ void hri_call_unlimit(const hri_gemm_call *c)
     }
 }
 
-void hri_report_sum(hri_run_report *sum, const hri_run_report *s)
+void hri_run_report_add(hri_run_report *sum, const hri_run_report *s)
 {
     sum->seconds_busy += s->seconds_busy;
     sum->flops += s->flops;
@@ -87,7 +87,7 @@ static void add_reports(hri_gemm_call *c, const hri_run_outcome *outcome)
 {
     for (uint32_t i = 0; i < c->plan->flow.share_count; i++) {
         const uint32_t index = c->plan->flow.shares[i].accelerator;
-        hri_report_sum(hri_call_report(c, index), &outcome->reports[i]);
+        hri_run_report_add(hri_call_report(c, index), &outcome->reports[i]);
     }
     if (c->lost.status == HR_OK) {
         c->lost = outcome->lost;

@@ -66,7 +66,7 @@ ${set} && exec \"$@\" || exit 77" $<TARGET_FILE:headrace-cli> ${nine})
     "${crowd}" ${nine})
 endforeach()
 # `cuda` is two fake GPUs. What only one GPU does needs one.
-foreach(name test_scan test_sort)
+foreach(name test_scan test_scan_shared test_sort)
   test_again(conformance/${name}:fake_cuda:0 conformance "${crowd}" ${name}
     cuda:0)
 endforeach()

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Products compared with a wider reference, inside the derived bound. */
-#include "base/matrix.h"
 #include "support/conformance.h"
 #include "support/product.h"
 #include "support/random.h"
@@ -76,9 +75,9 @@ static hr_scalar random_factor(random_source *source, hr_type type)
     if (which < 3) {
         return hr_real(usual[which]);
     }
-    return type == HR_I8 ? hr_real((double)random_between(source, -9, 9))
-                         : hr_complex(random_unit(source),
-                                      hri_is_complex(type) ? 0.625 : 0);
+    return type == HR_I8
+               ? hr_real((double)random_between(source, -9, 9))
+               : hr_complex(random_unit(source), is_complex(type) ? 0.625 : 0);
 }
 
 static bool random_bool(random_source *source)
@@ -91,7 +90,7 @@ static product random_product(random_source *source, hr_type type, bool host)
     static const int64_t sizes[] = {1,  2,  3,  5,  8,  15, 16,
                                     17, 31, 32, 33, 47, 64, 65};
     const int64_t last = sizeof sizes / sizeof sizes[0] - 1;
-    const bool complex = hri_is_complex(type);
+    const bool complex = is_complex(type);
     return (product){.m = sizes[random_between(source, 0, last)],
                      .n = sizes[random_between(source, 0, last)],
                      .k = sizes[random_between(source, 0, last)],
@@ -105,20 +104,20 @@ static product random_product(random_source *source, hr_type type, bool host)
 }
 
 /* Whether a product of these types is right, wherever its operands lie. */
-static void try_product(hri_queue *queue, product p, const product_types *types,
+static void try_product(hri_queue *queue, product p, const type_pair *types,
                         random_source *source)
 {
-    p.type = types->type;
-    p.c_type = types->c_type;
+    p.type = types->ab;
+    p.c_type = types->c;
     p.padding = random_between(source, 0, MAX_PADDING);
     p.lead = random_between(source, 0, MAX_LEAD);
     CHECK(product_is_right(queue, &p, enqueue_gemm, random_next(source)));
 }
 
 static void products_of_types_are_right(hri_queue *queue,
-                                        const product_types *types)
+                                        const type_pair *types)
 {
-    random_source source = {(uint64_t)types->type * 10 + types->c_type};
+    random_source source = {(uint64_t)types->ab * 10 + types->c};
     for (size_t i = 0; i < sizeof fixed / sizeof fixed[0]; i++) {
         TEST_CASE(fixed[i].name);
         try_product(queue, fixed[i].p, types, &source);
@@ -126,8 +125,7 @@ static void products_of_types_are_right(hri_queue *queue,
     TEST_CASE("a random product");
     for (int i = 0; i < RANDOM_CASES; i++) {
         try_product(
-            queue,
-            random_product(&source, types->type, queue->device->info.host),
+            queue, random_product(&source, types->ab, queue->device->info.host),
             types, &source);
     }
 }
@@ -135,14 +133,14 @@ static void products_of_types_are_right(hri_queue *queue,
 static void products_conform(hri_device *device)
 {
     hri_queue *queue = conformance_queue(device);
-    for (size_t i = 0; i < PRODUCT_TYPES; i++) {
-        const product_types *types = &product_types_of[i];
-        if (device->ops->gemm_offered(device, types->type, types->c_type,
+    for (size_t i = 0; i < PAIRS; i++) {
+        const type_pair *types = &pairs[i];
+        if (device->ops->gemm_offered(device, types->ab, types->c,
                                       HR_COMPUTE_NATIVE)) {
             TEST(products_of_types_are_right(queue, types));
         } else {
             printf("skip %s to %s: %s does not offer it\n",
-                   hr_type_name(types->type), hr_type_name(types->c_type),
+                   hr_type_name(types->ab), hr_type_name(types->c),
                    device->info.path);
         }
     }

@@ -9,11 +9,6 @@
 #include "support/product.h"
 #include "support/random.h"
 
-static hr_status enqueue_gemm(hri_queue *queue, const hri_gemm *g)
-{
-    return queue->ops->gemm(queue, g);
-}
-
 /* Sums of the largest products, past 2^31: they wrap. The old C wraps too. */
 static void integers_wrap(hri_device *device, hri_queue *queue, int64_t k,
                           int32_t old, double beta)
@@ -39,7 +34,7 @@ static void integers_wrap(hri_device *device, hri_queue *queue, int64_t k,
         .a = {.place = hri_at(ones, 0), .row_stride = k, .col_stride = 1},
         .b = {.place = hri_at(ones, 0), .row_stride = 1, .col_stride = k},
         .c = {.place = hri_at(result, 0), .row_stride = SIDE, .col_stride = 1}};
-    CHECK(enqueue_gemm(queue, &g) == HR_OK);
+    CHECK(product_enqueue(queue, &g) == HR_OK);
     conformance_download(queue, c, result);
     CHECK(queue->ops->finish(queue) == HR_OK);
     uint32_t want =
@@ -85,7 +80,7 @@ static void tf32_only_on_request(hri_device *device, hri_queue *queue)
             continue;
         }
         TEST_CASE(tf32 ? "tf32 on request" : "no tf32 unasked");
-        CHECK(enqueue_gemm(queue, &g) == HR_OK);
+        CHECK(product_enqueue(queue, &g) == HR_OK);
         conformance_download(queue, x, c);
         CHECK(queue->ops->finish(queue) == HR_OK);
         double excess = (double)x[SIDE + 1] / SIDE - 1.0;
@@ -110,9 +105,9 @@ static void check_device(hri_device *device)
     hri_queue *queue = conformance_queue(device);
     printf("%s, %s, %s\n", device->info.path, device->info.name,
            device->info.arithmetic);
-    for (size_t i = 0; i < PRODUCT_TYPES; i++) {
-        TEST_CASE(hr_type_name(product_types_of[i].type));
-        CHECK(products_are_right(queue, &product_types_of[i]));
+    for (size_t i = 0; i < PAIRS; i++) {
+        TEST_CASE(hr_type_name(pairs[i].ab));
+        CHECK(products_are_right(queue, &pairs[i]));
     }
     integers_wrap(device, queue, 1 << 17, 0, 0);
     integers_wrap(device, queue, 1 << 18, 0, 0);
@@ -146,13 +141,13 @@ static void faults_are_told(hri_device *device)
                   .c = far};
     g.a.conjugate = true;
     g.c.row_stride = 4;
-    CHECK(enqueue_gemm(queue, &g) == HR_OK);
+    CHECK(product_enqueue(queue, &g) == HR_OK);
     CHECK(queue->ops->record(queue, event) == HR_OK);
     CHECK_FAILS(event->ops->wait(event), HR_ERROR_LOST,
                 "CUDA_ERROR_ILLEGAL_ADDRESS");
     CHECK(event->ops->query(event, &done) == HR_ERROR_LOST);
     CHECK_FAILS(queue->ops->finish(queue), HR_ERROR_LOST, "cuda:");
-    CHECK(enqueue_gemm(queue, &g) == HR_ERROR_LOST);
+    CHECK(product_enqueue(queue, &g) == HR_ERROR_LOST);
     queue->ops->destroy(queue);
     event->ops->destroy(event);
     device->ops->release(buffer);

@@ -8,9 +8,11 @@
 
 #include <headrace/matrix.h>
 
-static const struct {
+typedef struct type_pair {
     hr_type ab, c;
-} pairs[] = {
+} type_pair;
+
+static const type_pair pairs[] = {
     {HR_F32, HR_F32},   {HR_F64, HR_F64},  {HR_C32, HR_C32},
     {HR_C64, HR_C64},   {HR_F16, HR_F16},  {HR_F16, HR_F32},
     {HR_BF16, HR_BF16}, {HR_BF16, HR_F32}, {HR_I8, HR_I32},

@@ -75,6 +75,11 @@ static hri_operand operand_of(const product *p, const window *w)
                          .conjugate = w->matrix.conjugate};
 }
 
+hr_status product_enqueue(hri_queue *queue, const hri_gemm *gemm)
+{
+    return queue->ops->gemm(queue, gemm);
+}
+
 static void run_product(hri_queue *queue, const product *p,
                         product_function multiply, window w[3])
 {
@@ -184,12 +189,6 @@ bool product_is_right(hri_queue *queue, const product *p,
 
 /* ---- of every kind */
 
-const product_types product_types_of[PRODUCT_TYPES] = {
-    {HR_F32, HR_F32},   {HR_F64, HR_F64},  {HR_C32, HR_C32},
-    {HR_C64, HR_C64},   {HR_F16, HR_F16},  {HR_F16, HR_F32},
-    {HR_BF16, HR_BF16}, {HR_BF16, HR_F32}, {HR_I8, HR_I32},
-};
-
 /* Real parts; complex types get an imaginary part with all but 0 and 1. */
 static const struct {
     double alpha, beta;
@@ -210,27 +209,21 @@ enum {
 
 static hr_scalar factor_of(hr_type type, double re)
 {
-    return hr_complex(re,
-                      hri_is_complex(type) && re != 0 && re != 1 ? 0.75 : 0);
-}
-
-static hr_status enqueue_gemm(hri_queue *queue, const hri_gemm *g)
-{
-    return queue->ops->gemm(queue, g);
+    return hr_complex(re, is_complex(type) && re != 0 && re != 1 ? 0.75 : 0);
 }
 
 /* arrangement: bits for column-major A and B, and for their conjugation. */
-static product product_of(const product_types *types, int arrangement,
-                          size_t size, size_t factors_index)
+static product product_of(const type_pair *types, int arrangement, size_t size,
+                          size_t factors_index)
 {
     return (product){
-        .type = types->type,
-        .c_type = types->c_type,
+        .type = types->ab,
+        .c_type = types->c,
         .m = sizes[size].m,
         .n = sizes[size].n,
         .k = sizes[size].k,
-        .alpha = factor_of(types->type, factors[factors_index].alpha),
-        .beta = factor_of(types->type, factors[factors_index].beta),
+        .alpha = factor_of(types->ab, factors[factors_index].alpha),
+        .beta = factor_of(types->ab, factors[factors_index].beta),
         .a_columns = (arrangement & 1) != 0,
         .b_columns = (arrangement & 2) != 0,
         .a_conjugate = (arrangement & 4) != 0,
@@ -240,23 +233,23 @@ static product product_of(const product_types *types, int arrangement,
     };
 }
 
-bool products_are_right(hri_queue *queue, const product_types *types)
+bool products_are_right(hri_queue *queue, const type_pair *types)
 {
     size_t size = 0;
     bool right = true;
-    int arrangements = hri_is_complex(types->type) ? 16 : 4;
+    int arrangements = is_complex(types->ab) ? 16 : 4;
     for (int arrangement = 0; arrangement < arrangements; arrangement++) {
         for (size_t f = 0; f < FACTORS; f++) {
             product p = product_of(types, arrangement, size % SIZES, f);
-            right &= product_is_right(queue, &p, enqueue_gemm, size);
+            right &= product_is_right(queue, &p, product_enqueue, size);
             size++;
         }
     }
     for (size_t s = 0; s < SIZES; s++) {
         product p = product_of(types, (int)(s % 4), s, s % 3);
-        right &= product_is_right(queue, &p, enqueue_gemm, s);
+        right &= product_is_right(queue, &p, product_enqueue, s);
         p.padding = p.lead = 0;
-        right &= product_is_right(queue, &p, enqueue_gemm, s);
+        right &= product_is_right(queue, &p, product_enqueue, s);
     }
     return right;
 }
@@ -277,7 +270,7 @@ static void *multiply_often(void *data)
     hri_queue *queue = conformance_queue(device);
     bool right = true;
     for (uint64_t i = 0; i < 20; i++) {
-        right = product_is_right(queue, &p, enqueue_gemm, i) && right;
+        right = product_is_right(queue, &p, product_enqueue, i) && right;
     }
     queue->ops->destroy(queue);
     return right ? data : NULL;

@@ -5,6 +5,7 @@
 #define PRODUCT_H
 
 #include "hal/hal.h"
+#include "support/pairs.h"
 
 typedef struct product {
     hr_type type, c_type;
@@ -22,24 +23,19 @@ typedef struct product {
 /* Enqueues the product: a queue's gemm, or a part of what implements it. */
 typedef hr_status (*product_function)(hri_queue *queue, const hri_gemm *gemm);
 
+/* The queue's gemm. */
+hr_status product_enqueue(hri_queue *queue, const hri_gemm *gemm);
+
 /* Whether every element of the result is inside its derived bound, and
  * everything else is as before. With beta = 0 the old C is NaN. Prints on
  * stderr what is wrong. The numbers depend only on seed. */
 bool product_is_right(hri_queue *queue, const product *p,
                       product_function multiply, uint64_t seed);
 
-/* Two types that are multiplied, and every pair that is (headrace/gemm.h). */
-typedef struct product_types {
-    hr_type type, c_type;
-} product_types;
-
-enum { PRODUCT_TYPES = 9 };
-extern const product_types product_types_of[PRODUCT_TYPES];
-
 /* Whether the queue's gemm is right for these types. It tries every arrangement
  * of the operands with every pair of factors, and sizes by turns; and every
  * size, aligned and not. Sizes are around the tiles of our kernels. */
-bool products_are_right(hri_queue *queue, const product_types *types);
+bool products_are_right(hri_queue *queue, const type_pair *types);
 
 /* The same for three virtual accelerators that multiply at once. */
 bool products_are_right_at_once(const hri_backend *backend, uint32_t index);

@@ -18,11 +18,6 @@ static int (*depth)(void);
 
 enum { BYTES = 4096 };
 
-static hr_status enqueue_product(hri_queue *queue, const hri_gemm *g)
-{
-    return queue->ops->gemm(queue, g);
-}
-
 /* A of m x k times B of k x 4. */
 static product product_of(hr_type type, hr_type c_type, int64_t m, int64_t k)
 {
@@ -62,7 +57,7 @@ static void leave_contexts_alone(void)
     CHECK(hri_cuda.cuDevicePrimaryCtxRetain(&other, 1) == 0);
     CHECK(hri_cuda.cuCtxPushCurrent_v2(other) == 0);
     conformance_opened s = conformance_open(&hri_backend_cuda, 0, BYTES);
-    CHECK(product_is_right(s.queue, &p, enqueue_product, 1));
+    CHECK(product_is_right(s.queue, &p, product_enqueue, 1));
     CHECK(depth() == 1);
     CHECK(s.device->ops->allocate(s.device, SIZE_MAX / 2, &s.buffer) ==
           HR_ERROR_OUT_OF_MEMORY);
@@ -133,12 +128,12 @@ static void keep_handles(void)
     long products = fake->library_products;
     conformance_opened s = conformance_open(&hri_backend_cuda, 0, BYTES);
     long before = fake->objects;
-    CHECK(product_is_right(s.queue, &p, enqueue_product, 1));
+    CHECK(product_is_right(s.queue, &p, product_enqueue, 1));
     CHECK(fake->objects == before + 2); /* a handle and its workspace */
     for (int i = 0; i < 3; i++) {
         s.queue->ops->destroy(s.queue);
         s.queue = conformance_queue(s.device);
-        CHECK(product_is_right(s.queue, &p, enqueue_product, 2));
+        CHECK(product_is_right(s.queue, &p, product_enqueue, 2));
     }
     CHECK(fake->objects == before + 2);
     CHECK(fake->library_products == products + 4);
@@ -151,7 +146,7 @@ static void check_division(hri_queue *queue, const char *name, bool library,
     TEST_CASE(name);
     const long by_library = fake->library_products;
     const long by_kernel = fake->kernel_products;
-    CHECK(product_is_right(queue, p, enqueue_product, 1));
+    CHECK(product_is_right(queue, p, product_enqueue, 1));
     CHECK(fake->library_products - by_library == library);
     CHECK(fake->kernel_products - by_kernel == !library);
 }
@@ -318,7 +313,7 @@ static void tell_compiler_error(void)
         .n = 4,
         .beta = {2, 0},
         .c = {.place = hri_at(s.buffer, 0), .row_stride = 4, .col_stride = 1}};
-    CHECK_FAILS(enqueue_product(s.queue, &g), HR_ERROR_BUILD,
+    CHECK_FAILS(product_enqueue(s.queue, &g), HR_ERROR_BUILD,
                 "cuda:0: a kernel did not compile (NVRTC_ERROR_COMPILATION): "
                 "gemm.cu(7): error: no such thing");
     CHECK(strchr(hr_last_error(), '\n') == NULL);

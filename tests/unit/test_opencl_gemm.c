@@ -8,36 +8,31 @@
 #include "support/product.h"
 #include "test.h"
 
-static hr_status enqueue_gemm(hri_queue *queue, const hri_gemm *g)
-{
-    return queue->ops->gemm(queue, g);
-}
-
 /* On a CPU the layout for GPUs differs from the small one only in its numbers,
  * and takes long to compile: the types for which it has code of its own. */
 static bool is_worth_it(const hri_cl_unit *unit, hri_cl_layout layout,
-                        const product_types *types)
+                        const type_pair *types)
 {
     bool cpu = hri_cl_layout_for(unit) == HRI_CL_CPU;
-    if (!hri_cl_has_layout(unit, layout, types->type)) {
+    if (!hri_cl_has_layout(unit, layout, types->ab)) {
         return false;
     }
     if (layout == HRI_CL_CPU) {
         return cpu;
     }
-    return !cpu || layout == HRI_CL_SMALL || types->c_type == HR_F16 ||
-           types->type == HR_F32;
+    return !cpu || layout == HRI_CL_SMALL || types->c == HR_F16 ||
+           types->ab == HR_F32;
 }
 
 /* Tuned layouts take long on CPUs. A whole tile and a shorter step, and edges,
  * in each arrangement of the operands. */
-static bool tuned_is_right(hri_queue *queue, const product_types *types)
+static bool tuned_is_right(hri_queue *queue, const type_pair *types)
 {
     bool right = true;
     for (int i = 0; i < 8; i++) {
         const bool whole = i < 4;
-        const product p = {.type = types->type,
-                           .c_type = types->c_type,
+        const product p = {.type = types->ab,
+                           .c_type = types->c,
                            .m = whole ? 128 : 67,
                            .n = whole ? 128 : 70,
                            .k = whole ? 20 : 11,
@@ -45,7 +40,7 @@ static bool tuned_is_right(hri_queue *queue, const product_types *types)
                            .beta = hr_real(whole ? 0.0 : 3.0),
                            .a_columns = (i & 1) != 0,
                            .b_columns = (i & 2) != 0};
-        right &= product_is_right(queue, &p, enqueue_gemm, (uint64_t)i);
+        right &= product_is_right(queue, &p, product_enqueue, (uint64_t)i);
     }
     return right;
 }
@@ -55,14 +50,14 @@ static void layout_is_right(hri_device *device, hri_cl_layout layout)
     hri_cl_unit *unit = ((hri_cl_device *)device)->unit;
     unit->layout = layout;
     hri_queue *queue = conformance_queue(device);
-    for (size_t i = 0; i < PRODUCT_TYPES; i++) {
-        const product_types *types = &product_types_of[i];
-        if (!device->ops->gemm_offered(device, types->type, types->c_type,
+    for (size_t i = 0; i < PAIRS; i++) {
+        const type_pair *types = &pairs[i];
+        if (!device->ops->gemm_offered(device, types->ab, types->c,
                                        HR_COMPUTE_NATIVE)) {
-            printf("skip %s: %s does not offer it\n", hr_type_name(types->type),
+            printf("skip %s: %s does not offer it\n", hr_type_name(types->ab),
                    device->info.path);
         } else if (is_worth_it(unit, layout, types)) {
-            TEST_CASE(hr_type_name(types->type));
+            TEST_CASE(hr_type_name(types->ab));
             CHECK(layout >= HRI_CL_TUNED && device->info.emulated
                       ? tuned_is_right(queue, types)
                       : products_are_right(queue, types));
@@ -85,7 +80,7 @@ static const hri_cl_kernel *multiply_tuned(hri_queue *queue, int64_t edge,
                        .lead = lead,
                        .alpha = hr_real(2.0),
                        .beta = hr_real(3.0)};
-    CHECK(product_is_right(queue, &p, enqueue_gemm, 1));
+    CHECK(product_is_right(queue, &p, product_enqueue, 1));
     return &((hri_cl_queue *)queue)->kernels[HR_F32][HRI_CL_FASTEST];
 }
 
@@ -119,16 +114,16 @@ static void variant_is_taken(hri_device *device)
 
 static void pairs_that_are_not_offered(hri_device *device)
 {
-    static const product_types no[] = {{HR_F32, HR_F64}, {HR_F64, HR_F32},
-                                       {HR_F32, HR_F16}, {HR_F16, HR_BF16},
-                                       {HR_I8, HR_I8},   {HR_I32, HR_I32}};
+    static const type_pair no[] = {{HR_F32, HR_F64}, {HR_F64, HR_F32},
+                                   {HR_F32, HR_F16}, {HR_F16, HR_BF16},
+                                   {HR_I8, HR_I8},   {HR_I32, HR_I32}};
     TEST_CASE("a pair that is not offered is refused");
     for (size_t i = 0; i < sizeof no / sizeof no[0]; i++) {
         hri_queue *queue = conformance_queue(device);
-        hri_gemm g = {.type = no[i].type, .c_type = no[i].c_type};
+        hri_gemm g = {.type = no[i].ab, .c_type = no[i].c};
         CHECK(!device->ops->gemm_offered(device, g.type, g.c_type,
                                          HR_COMPUTE_NATIVE));
-        CHECK_FAILS(enqueue_gemm(queue, &g), HR_ERROR_UNSUPPORTED,
+        CHECK_FAILS(product_enqueue(queue, &g), HR_ERROR_UNSUPPORTED,
                     "no product of");
         CHECK(queue->ops->finish(queue) == HR_ERROR_UNSUPPORTED);
         queue->ops->destroy(queue);

@@ -13,7 +13,7 @@ static const struct {
     {"m = 0", {.m = 0, .n = 5, .k = 7, .alpha = {1, 0}, .beta = {2, 0}}},
     {"n = 0", {.m = 5, .n = 0, .k = 7, .alpha = {1, 0}, .beta = {2, 0}}},
     {"k = 0 scales C",
-     {.m = 5, .n = 6, .k = 0, .alpha = {1, 0}, .beta = {2, 0}}},
+     {.m = 5, .n = 6, .k = 0, .alpha = {1, 0}, .beta = {2, 0.625}}},
     {"k = 0 and beta = 0 make C zero",
      {.m = 5, .n = 6, .k = 0, .alpha = {1, 0}, .beta = {0, 0}}},
     {"k = 0 and beta = 1 keep C",
@@ -67,7 +67,7 @@ static hr_status enqueue_gemm(hri_queue *queue, const hri_gemm *g)
                : queue->ops->gemm(queue, g);
 }
 
-/* An imaginary part for complex types, except to 0, 1 and -1. */
+/* It has an imaginary part, except to 0, 1 and -1. */
 static hr_scalar random_factor(random_source *source, hr_type type)
 {
     static const double usual[] = {0, 1, -1};
@@ -75,9 +75,8 @@ static hr_scalar random_factor(random_source *source, hr_type type)
     if (which < 3) {
         return hr_real(usual[which]);
     }
-    return type == HR_I8
-               ? hr_real((double)random_between(source, -9, 9))
-               : hr_complex(random_unit(source), is_complex(type) ? 0.625 : 0);
+    return type == HR_I8 ? hr_real((double)random_between(source, -9, 9))
+                         : hr_complex(random_unit(source), 0.625);
 }
 
 static bool random_bool(random_source *source)
@@ -109,6 +108,9 @@ static void try_product(hri_queue *queue, product p, const type_pair *types,
 {
     p.type = types->ab;
     p.c_type = types->c;
+    if (!is_complex(p.type)) {
+        p.alpha.im = p.beta.im = 0;
+    }
     p.padding = random_between(source, 0, MAX_PADDING);
     p.lead = random_between(source, 0, MAX_LEAD);
     CHECK(product_is_right(queue, &p, enqueue_gemm, random_next(source)));

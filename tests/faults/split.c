@@ -6,8 +6,9 @@
 
 #include "faults/groups.h"
 #include "support/faults.h"
+#include "support/split.h"
 
-extern const hr_kernel split1, combined_count, axpy;
+extern const hr_kernel combined_count, axpy;
 
 enum { N = 40, ARRAYS = 3, STEPS = 3, BINS = 5, CHUNK = 3 };
 
@@ -96,25 +97,16 @@ done:
 
 /* ---- neighbours, and a view that is given whole */
 
-typedef struct reach {
-    int before, after;
-} reach;
-
-static int low_half(int x)
-{
-    return x & 0xffff;
-}
-
 /* The table has so many elements. */
 static void want_step(const int *around, int *sum, int *last, int table)
 {
     for (int i = 0; i < N; i++) {
         int s = 0;
         for (int j = i - 2; j <= i + 1; j++) {
-            s += j >= 0 && j < N ? (j - i + 7) * low_half(around[j]) : 1;
+            s += j >= 0 && j < N ? (j - i + 7) * split_low(around[j]) : 1;
         }
-        sum[i] = low_half(3 * low_half(sum[i]) + s);
-        last[i] = low_half(s + low_half(around[i % table]));
+        sum[i] = split_low(3 * split_low(sum[i]) + s);
+        last[i] = split_low(s + split_low(around[i % table]));
     }
 }
 
@@ -175,7 +167,7 @@ static hr_status launch_combined(bed *b)
         hr_in(hr_view_of(b->arrays[0])),
         hr_combined(hr_inout(bins), HR_COMBINE_SUM)};
     for (int i = 0; i < N; i++) {
-        b->want[1][low_half(b->want[0][i]) % BINS]++;
+        b->want[1][split_low(b->want[0][i]) % BINS]++;
     }
     return hr_launch_split(b->context, &combined_count, hr_extent1(N),
                            arguments, 2, &shares);

@@ -425,8 +425,6 @@ static void check_options(void)
 
 enum { N = 3000000, LAUNCHES = 30, SETS = 2 };
 
-extern const hr_kernel axpy;
-
 /* What is not destroyed is kept here, so that it is no leak. */
 static struct {
     float *x, *y;

@@ -4,12 +4,9 @@
 #include <stdlib.h>
 
 #include "backends/cuda/cuda.h"
-#include "kernels/kernels.h"
-#include "support/conformance.h"
+#include "support/axpy.h"
 #include "support/fake_cuda/use.h"
 #include "support/fault_backend.h"
-
-extern const hr_kernel axpy;
 
 enum { COUNT = 64, BYTES = COUNT * sizeof(float) };
 
@@ -51,25 +48,10 @@ static void setting_finish(setting *s)
     }
 }
 
-static hr_status launch_axpy(setting *s)
+static hr_status enqueue_axpy(const setting *s)
 {
     const float a = 2.0f;
-    const struct {
-        float x;
-        int n;
-    } point = {0.5f, 2};
-    const hr_list_shape shape = {.extent = {COUNT}, .stride = {1}};
-    const hri_kernel_argument arguments[] = {
-        {.place = hri_at(s->x, 0), .shape = shape},
-        {.place = hri_at(s->y, 0), .shape = shape},
-        {.value = &a, .bytes = sizeof a},
-        {.value = &point, .bytes = sizeof point}};
-    const hri_launch l = {.kernel = &axpy,
-                          .module = s->module,
-                          .rank = 1,
-                          .domain = conformance_line(COUNT),
-                          .arguments = arguments};
-    return s->queue->ops->launch(s->queue, &l);
+    return launch_axpy(s->queue, s->module, s->x, s->y, COUNT, &a);
 }
 
 static void note_first(setting *s, hr_status status)
@@ -87,7 +69,7 @@ static hr_status make_graph(setting *s, hri_graph **graph)
     HRI_TRY(q->ops->begin_graph(q));
     note_first(s, q->ops->fill(q, s->x, 0, BYTES, 0));
     note_first(s, q->ops->copy(q, &copy));
-    note_first(s, launch_axpy(s));
+    note_first(s, enqueue_axpy(s));
     return q->ops->end_graph(q, graph);
 }
 
@@ -144,7 +126,7 @@ static void lack_functions(void)
     TEST_CASE("a driver that lacks a function has no graphs");
     hri_cuda.cuGraphUpload = NULL;
     CHECK_FAILS(make_graph(&s, &graph), HR_ERROR_UNSUPPORTED, "cuda:0: graphs");
-    CHECK(launch_axpy(&s) == HR_OK && s.queue->ops->finish(s.queue) == HR_OK);
+    CHECK(enqueue_axpy(&s) == HR_OK && s.queue->ops->finish(s.queue) == HR_OK);
     hri_cuda.cuGraphUpload = upload;
     check_next_graph(&s);
     TEST_CASE("what was not begun is not ended");

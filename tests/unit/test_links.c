@@ -45,8 +45,7 @@ static void close_staged(hr_context *context)
                                     HRI_CHUNK_BYTES);
         CHECK(a->memory_peak <= a->memory_limit || a->in_place);
     }
-    hr_context_destroy(context);
-    CHECK(fault_backend_objects() == 0 && fault_backend_breaches() == 0);
+    fault_backend_close(context);
 }
 
 static void links_are_known(void)

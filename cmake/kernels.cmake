@@ -22,6 +22,8 @@ function(headrace_own_text name files)
 endfunction()
 headrace_own_text(hri_cl_gemm_source "kernels/opencl/numbers.cl;kernels/opencl/gemm.cl")
 headrace_own_text(hri_cl_tuned_source "kernels/opencl/numbers.cl;kernels/opencl/tuned.cl")
+headrace_own_text(hri_cl_precise_source "kernels/opencl/precise.cl;src/hal/precise.inc;kernels/precise_steps.inc;kernels/opencl/precise_dots.cl")
+headrace_own_text(hri_cuda_precise_source "kernels/cuda/precise.cu;src/hal/precise.inc;kernels/precise_steps.inc;kernels/cuda/precise_dots.cu")
 headrace_own_text(hri_cuda_gemm_source kernels/cuda/gemm.cu)
 headrace_own_text(hri_reduce_with_text kernels/dialect/reduce_with.c)
 # The dialect, in the order in which a compiler gets it.

@@ -13,7 +13,7 @@ _headrace_values() {
     *:--memory) echo "ordinary pinned ordinary,pinned" ;;
     *:--peers) echo "cblas openblas cublas cublasxt none" ;;
     *:--order) echo "row column" ;;
-    *:--compute) echo "native tf32" ;;
+    *:--compute) echo "native tf32 reproducible precise" ;;
     *:--accelerators) echo "all host 2xhost 4xhost opencl host,opencl cuda cuda:0 cuda,host" ;;
     *:--edges) echo "left clamped mirrored periodic constant" ;;
     *:--method) echo "auto direct separable fft" ;;
@@ -40,7 +40,7 @@ _headrace_options() {
     matmul)
         echo "-o --shape --input-type --alpha --add --beta --transpose-a --transpose-b" \
             "--conjugate-a --conjugate-b --type --accelerators" \
-            "--memory-limit --threads --trace --compute --reproducible --dry-run" \
+            "--memory-limit --threads --trace --compute --dry-run" \
             "--machines --like --verify --json --quiet"
         ;;
     filter)

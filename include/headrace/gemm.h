@@ -32,10 +32,13 @@ typedef enum hr_compute {
                                 Rounding, or cutting, changes an element of A or
                                 B by at most 2^-10 of itself. That adds 2^-9
                                 |alpha||A||B| to the error */
-    HR_COMPUTE_REPRODUCIBLE = 2 /**< as NATIVE, by kernels of Headrace's own and
-                                     in one order, so that the same call gives
-                                     the same bits on any accelerators: see
+    HR_COMPUTE_REPRODUCIBLE = 2, /**< as NATIVE, by kernels of Headrace's own
+                                    and in one order, so that the same call
+                                    gives the same bits on any accelerators: see
                                      docs/several-gpus.md */
+    HR_COMPUTE_PRECISE = 3 /**< f32, f64, c32, c64: by exact sums of integers,
+                                as accurate as can be and with the same bits on
+                                any accelerators: see docs/precise.md */
 } hr_compute;
 
 /** What takes the time. */

@@ -395,7 +395,8 @@ INLINE void finish(void *c, extent at, pair total, int flags)
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
 gemm(extent m, extent n, extent k, const stored *a, extent a_rows,
      extent a_cols, const stored *b, extent b_rows, extent b_cols, void *c,
-     extent c_rows, pair alpha, pair beta, int flags, extent tiles_across)
+     extent c_rows, pair alpha, pair beta, int flags, extent tiles_across,
+     const unsigned char *mask)
 {
     __shared__ __align__(16) real tile_a[PLANES * KC * (TM + PAD)];
     __shared__ __align__(16) real tile_b[PLANES * KC * (TN + PAD)];
@@ -410,6 +411,18 @@ gemm(extent m, extent n, extent k, const stored *a, extent a_rows,
     const share of_b = share_of(right, thread, TN);
     real sums[PLANES][RM][RN] = {};
 #if DEPTH
+    /* Elements of C are wanted where mask[row * n + col] is not 0. NULL: all
+     * are. */
+    if (mask != 0) {
+        bool wanted = false;
+        for (int i = thread; i < TM * TN; i += THREADS) {
+            const extent y = row + i / TN, x = col + i % TN;
+            wanted = wanted || (y < m && x < n && mask[y * n + x] != 0);
+        }
+        if (!__syncthreads_or(wanted)) {
+            return;
+        }
+    }
     real totals[PLANES][RM][RN] = {};
 #pragma unroll
     for (int i = 0; i < RM; i++) {
@@ -464,7 +477,7 @@ gemm(extent m, extent n, extent k, const stored *a, extent a_rows,
 #pragma unroll
         for (int j = 0; j < RN; j++) {
             const extent x = col + place_of(tx, WN, j);
-            if (y < m && x < n) {
+            if (y < m && x < n && (mask == 0 || mask[y * n + x] != 0)) {
                 pair sum;
 #if DEPTH
                 sum.x = totals[0][i][j];

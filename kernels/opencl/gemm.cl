@@ -286,13 +286,51 @@ INLINE void finish(const target *t, long at, pair total)
 #define finish store
 #endif
 
+/* Which elements of C are wanted: mask[row * pitch + col] is not 0. NULL: all
+ * are. Only ordered products have one. */
+typedef struct {
+    __global const uchar *mask;
+    long pitch;
+} choice;
+
+INLINE bool is_wanted(const choice *w, int row, int col)
+{
+    return w->mask == 0 || w->mask[row * w->pitch + col] != 0;
+}
+
+#if DEPTH
+
+/* Whether the group's tile has an element that is wanted. found is the
+ * group's. */
+INLINE bool is_any(const choice *w, long rows, long cols, int item,
+                   __local int *found)
+{
+    const int width = (int)min(cols, (long)TN);
+    const int all = (int)min(rows, (long)TM) * width;
+    if (w->mask == 0) {
+        return true;
+    }
+    *found = 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (int i = item; i < all; i += ITEMS) {
+        if (is_wanted(w, i / width, i % width)) {
+            *found = 1;
+        }
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    return *found != 0;
+}
+
+#endif
+
 /* Write the sums of item (ty, tx) of a tile, or its totals. */
-INLINE void write(const target *t, parts (*sums)[RM][RN / V], int ty, int tx)
+INLINE void write(const target *t, const choice *w,
+                  parts (*sums)[RM][RN / V], int ty, int tx)
 {
     for (int i = 0; i < RM; i++) {
         for (int j = 0; j < RN; j++) {
             const int row = row_of(ty, i), col = col_of(tx, j);
-            if (row < t->m && col < t->n) {
+            if (row < t->m && col < t->n && is_wanted(w, row, col)) {
                 finish(t, t->start + row * t->stride + col,
                        (pair)(sums[0][i][j / V].part[j % V],
                               sums[PLANES - 1][i][j / V].part[j % V]));
@@ -325,7 +363,12 @@ __kernel __attribute__((reqd_work_group_size(WN, WM, 1))) void
 gemm(long m, long n, long k, __global const stored *restrict a, long a_start,
      long a_rows, long a_cols, __global const stored *restrict b, long b_start,
      long b_rows, long b_cols, __global void *restrict c, long c_start,
-     long c_rows, pair alpha, pair beta, int flags)
+     long c_rows, pair alpha, pair beta, int flags
+#if DEPTH
+     ,
+     __global const uchar *mask, long mask_start
+#endif
+)
 {
     __local REAL tile_a[PLANES * KC * (TM + PAD)] __attribute__((aligned(64)));
     __local REAL tile_b[PLANES * KC * (TN + PAD)] __attribute__((aligned(64)));
@@ -341,6 +384,17 @@ gemm(long m, long n, long k, __global const stored *restrict a, long a_start,
                        c_rows,  m - row,
                        n - col, alpha,
                        beta,    flags};
+#if DEPTH
+    __local int found;
+    const choice wanted = {
+        mask != 0 ? mask + mask_start + row * n + col : 0, n};
+    if (!is_any(&wanted, m - row, n - col,
+                get_local_id(1) * WN + get_local_id(0), &found)) {
+        return;
+    }
+#else
+    const choice wanted = {0, 0};
+#endif
 #if ITEMS == 1
     parts sums[BM * BN][PLANES][RM][RN / V];
 #if DEPTH
@@ -375,7 +429,11 @@ gemm(long m, long n, long k, __global const stored *restrict a, long a_start,
     }
     for (int t = 0; t < BM * BN; t++) {
         const target block = block_of(&to, t);
-        write(&block, totals[t], 0, 0);
+        choice here = wanted;
+        if (here.mask != 0) {
+            here.mask += t / BN * RM * here.pitch + t % BN * RN;
+        }
+        write(&block, &here, totals[t], 0, 0);
     }
 #else
     parts sums[PLANES][RM][RN / V];
@@ -417,6 +475,6 @@ gemm(long m, long n, long k, __global const stored *restrict a, long a_start,
 #endif
         barrier(CLK_LOCAL_MEM_FENCE);
     }
-    write(&to, totals, ty, tx);
+    write(&to, &wanted, totals, ty, tx);
 #endif
 }

@@ -19,7 +19,8 @@ from .reports import GemmReport, VerifyReport, _GemmReport
 
 #: How products are formed: docs/several-gpus.md.
 COMPUTE = {"native": lib.HR_COMPUTE_NATIVE, "tf32": lib.HR_COMPUTE_TF32,
-           "reproducible": lib.HR_COMPUTE_REPRODUCIBLE}
+           "reproducible": lib.HR_COMPUTE_REPRODUCIBLE,
+           "precise": lib.HR_COMPUTE_PRECISE}
 _FACTORS = ("float32", "float64", "complex64", "complex128", "float16",
             "bfloat16", "int8")
 _SUMS = {lib.HR_I8: np.dtype("int32")}  # where C has another type than A
@@ -147,7 +148,7 @@ def matmul(a: Operand, b: Operand, *, out: Array | None = None,
     out: where to write the result; must not overlap a or b, or is written at
         the end. dtype: of the result: float16 and bfloat16 may give float32;
         int8 gives int32.
-    compute: "native", "tf32" or "reproducible".
+    compute: "native", "tf32", "reproducible" or "precise".
     memory_limit: bytes of each accelerator, or such as "2GiB".
     accelerators: their indices.
     progress: True for a bar, or a function of (done, total) operations, which

@@ -260,7 +260,7 @@ def test_types_that_meet(host, rng):
     ((np.zeros((2, 2)),) * 2, {"out": [[0, 0], [0, 0]]}, TypeError,
      "out is list, not a numpy.ndarray"),
     ((np.zeros((2, 2)),) * 2, {"compute": "fast"}, ValueError,
-     'compute is "fast", not one of native, tf32, reproducible'),
+     'compute is "fast", not one of native, tf32, reproducible, precise'),
     ((np.zeros((2, 2)),) * 2, {"accelerators": [7]}, headrace.InvalidError,
      "7"),
     ((np.zeros((2, 2)),) * 2, {"dtype": "f4"}, headrace.UnsupportedError,

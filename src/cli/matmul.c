@@ -15,7 +15,7 @@ typedef struct options {
     cli_machine machine;
     int64_t machines; /* 0: those that are there */
     const char *like; /* the file that describes one */
-    bool reproducible, json;
+    bool json;
 } options;
 
 #define FIELD(name) offsetof(options, name)
@@ -53,11 +53,9 @@ static const cli_option table[] = {
      "(HEADRACE_MEMORY_LIMIT, else most of what is free)"},
     {"--threads", "N", &cli_threads, FIELD(machine.threads), CLI_THREADS_HELP},
     {"--trace", "FILE", &cli_file, FIELD(machine.trace), CLI_TRACE_HELP},
-    {"--compute", "native|tf32", &cli_compute, FIELD(product.compute),
-     "tf32: round factors of f32 to 10 bits first (native)"},
-    {"--reproducible", NULL, &cli_flag, FIELD(reproducible),
-     "the same bits on any accelerators and with any limit;\n"
-     "slower"},
+    {"--compute", "MODE", &cli_compute, FIELD(product.compute),
+     "native, tf32 (factors of f32 in 10 bits), reproducible or precise "
+     "(native)"},
     {"--dry-run", NULL, &cli_flag, FIELD(product.dry_run),
      "print the plan and write nothing; needs no -o"},
     {"--machines", "N", &cli_machines, FIELD(machines),
@@ -119,10 +117,6 @@ static int check_options(options *o)
         return cli_wrong(&cli_matmul, "--machines: one process makes the plan, "
                                       "so start it without mpirun");
     }
-    if (o->reproducible && p->compute == HR_COMPUTE_TF32) {
-        return cli_wrong(&cli_matmul, "--reproducible offers no tf32");
-    }
-    p->compute = o->reproducible ? HR_COMPUTE_REPRODUCIBLE : p->compute;
     if (p->output != NULL) {
         HRI_TRY(cli_output_check(&cli_matmul, "-o", p->output, files, 3));
     }

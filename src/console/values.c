@@ -205,6 +205,6 @@ const cli_kind cli_type = {
     .wants = "one of " TYPES, .names = TYPES, .first = HR_F32};
 const cli_kind cli_order = {
     .wants = "row or column", .names = "row column", .first = HR_ROW_MAJOR};
-const cli_kind cli_compute = {.wants = "native or tf32",
-                              .names = "native tf32",
+const cli_kind cli_compute = {.wants = "native, tf32, reproducible or precise",
+                              .names = "native tf32 reproducible precise",
                               .first = HR_COMPUTE_NATIVE};

@@ -82,6 +82,19 @@ static hr_status read_check(bool *check)
     return HR_OK;
 }
 
+/* Read how products are formed that leave it open (HEADRACE_COMPUTE). */
+static hr_status read_compute(bool *precise)
+{
+    const char *value = variable("HEADRACE_COMPUTE");
+    *precise = value != NULL && strcmp(value, "precise") == 0;
+    if (value != NULL && !*precise && strcmp(value, "native") != 0) {
+        return hri_fail(HR_ERROR_INVALID,
+                        "HEADRACE_COMPUTE is \"%.64s\", not native or precise",
+                        value);
+    }
+    return HR_OK;
+}
+
 static void describe_device(const hri_device_info *device,
                             hr_accelerator_info *info)
 {
@@ -178,6 +191,7 @@ static hr_status fill_context(hr_context *context, hri_machine *machine,
     const char *trace = variable("HEADRACE_TRACE");
     HRI_TRY(hri_model_create(context));
     HRI_TRY(read_check(&check));
+    HRI_TRY(read_compute(&context->precise));
     if (check) {
         HRI_TRY(hri_checker_open(context));
     }

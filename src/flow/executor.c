@@ -194,13 +194,34 @@ static hr_status allocate_panels(hri_executor *executor, int side)
                : HR_OK;
 }
 
+/* The slots of packed panels of A or B, with a spare one. */
+static hr_status allocate_packed(hri_executor *executor, int side)
+{
+    const hri_flow *flow = executor->run->flow;
+    const hri_flow_share *share = executor->share;
+    const int64_t spare = flow->must_pack && share->can_steal;
+    const int64_t slots = share->slots[side];
+    executor->packed[side] = calloc((size_t)slots + 1, sizeof(hri_place));
+    executor->packed_of[side] = malloc(((size_t)slots + 1) * sizeof(int64_t));
+    if (executor->packed[side] == NULL || executor->packed_of[side] == NULL) {
+        return no_memory(executor);
+    }
+    for (int64_t i = 0; i <= slots; i++) {
+        executor->packed_of[side][i] = -1;
+    }
+    return allocate_places(executor, flow->packed_bytes[side], slots + spare,
+                           executor->packed[side]);
+}
+
 static hr_status allocate_memory(hri_executor *executor)
 {
     const hri_flow_share *share = executor->share;
     size_t buffers = 2; /* for the spare panels */
-    buffers += share->packed ? (size_t)share->slots[HRI_A] : 0;
+    buffers += 1;       /* for tasks */
     for (int side = HRI_A; side <= HRI_C; side++) {
+        const bool packed = side < HRI_C && share->packed[side];
         buffers += (size_t)share->slots[side];
+        buffers += packed ? (size_t)share->slots[side] + 1 : 0;
     }
     executor->buffers = calloc(buffers, sizeof(hri_buffer *));
     executor->delivery_states = calloc((size_t)share->delivery_count + 1,
@@ -215,9 +236,12 @@ static hr_status allocate_memory(hri_executor *executor)
     if (share->can_steal) {
         HRI_TRY(take_events(executor, executor->spare_ready, 2));
     }
-    if (share->packed) {
-        HRI_TRY(allocate_slots(executor, HRI_A, &executor->packed,
-                               &executor->packed_of));
+    for (int side = HRI_A; side <= HRI_B && !share->in_place; side++) {
+        HRI_TRY(share->packed[side] ? allocate_packed(executor, side) : HR_OK);
+    }
+    if (executor->run->flow->scratch_bytes > 0 && !share->in_place) {
+        HRI_TRY(allocate_places(executor, executor->run->flow->scratch_bytes, 1,
+                                &executor->scratch));
     }
     return allocate_tiles(executor);
 }
@@ -510,8 +534,10 @@ void hri_executor_finish(hri_executor *executor)
     }
     free(executor->loads[HRI_A]);
     free(executor->loads[HRI_B]);
-    free(executor->packed);
-    free(executor->packed_of);
+    for (int side = HRI_A; side <= HRI_B; side++) {
+        free(executor->packed[side]);
+        free(executor->packed_of[side]);
+    }
     free(executor->buffers);
     free(executor->tiles);
     free(executor->delivery_states);

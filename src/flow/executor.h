@@ -169,8 +169,10 @@ struct hri_executor {
     char *pinned;         /* memory for what is gathered at once */
     char *gathered[3];    /* slots of each side in it, spare ones last; NULL:
                              the side is not gathered */
-    hri_place *packed;    /* [slot] of HRI_A, where share->packed */
-    int64_t *packed_of;   /* [slot] the delivery it holds; -1: none */
+    hri_place *packed[2]; /* [slot] of packed panels, where share->packed; the
+                             spare one is the last */
+    int64_t *packed_of[2]; /* [slot] the delivery it holds; -1: none */
+    hri_place scratch;     /* for tasks */
     hri_event *spare_ready[2];
     hri_tile_slot *tiles; /* [slots[HRI_C]] */
     int64_t *held[3]; /* [slot] the delivery it holds; -1: none, as always for

@@ -73,7 +73,7 @@ typedef struct hri_flow_share {
     bool in_place;            /* tasks work in the caller's memory */
     bool can_steal; /* it has room for one more panel of A and of B, and can
                    take tasks of others at the end */
-    bool packed;    /* each panel of A is packed before its first task, into a
+    bool packed[2]; /* each panel is packed before its first task, into a
                        second set of slots */
     bool gathered[HRI_SIDES]; /* the operand travels through pinned memory
                                  beside its slot, which threads of the host
@@ -90,7 +90,11 @@ typedef struct hri_flow_share {
 } hri_flow_share;
 
 typedef struct hri_flow {
-    uint64_t slot_bytes[HRI_SIDES];
+    uint64_t slot_bytes[HRI_SIDES], packed_bytes[2];
+    uint64_t
+        scratch_bytes; /* of each share with memory of its own, for tasks */
+    bool must_pack;    /* tasks need packed panels, also when they are
+                          stolen */
     hri_flow_share *shares;
     uint32_t share_count;
     hri_puller *pullers; /* of all deliveries */
@@ -125,7 +129,9 @@ static inline bool hri_flow_is_brief(const hri_flow *flow)
 {
     const hri_flow_share *share = &flow->shares[0];
     return flow->share_count == 1 && share->task_count == 1 &&
-           !share->in_place && !(share->packed && flow->reads_result);
+           !share->in_place &&
+           !((share->packed[HRI_A] || share->packed[HRI_B]) &&
+             flow->reads_result);
 }
 
 /* What a task needs of a delivery's panel. */
@@ -169,7 +175,9 @@ typedef struct hri_flow_task {
     hri_queue *queue;                   /* of it */
     const hri_place *places[HRI_SIDES]; /* slots; NULL: it has none, or works in
                                            the caller's memory */
-    bool packed; /* places[HRI_A] is that of a packed panel */
+    const hri_place *packed[2]; /* packed panels; NULL: it is not packed */
+    hri_place scratch;          /* of the flow's scratch_bytes, if there are
+                                   any */
 } hri_flow_task;
 
 /* Functions only read data, wait for nothing, and are called by any thread. */
@@ -185,9 +193,9 @@ typedef struct hri_engine {
                     hri_place slot);
     /* The same bytes where threads gather them. NULL: all are boxes. */
     hri_gather (*gather)(const void *data, int side, const hri_task *task);
-    /* Enqueue the packing of a panel of A. NULL: no share is packed. */
-    hr_status (*pack)(const void *data, const hri_task *task, hri_queue *queue,
-                      hri_place from, hri_place to);
+    /* Enqueue the packing of a panel. NULL: no share is packed. */
+    hr_status (*pack)(const void *data, int side, const hri_task *task,
+                      hri_queue *queue, hri_place from, hri_place to);
     /* Enqueue a task. */
     hr_status (*run)(const void *data, const hri_flow_task *task);
     /* Operations of a task, for progress and reports. NULL: not counted. */

@@ -26,11 +26,14 @@ uint64_t hri_flow_memory(const hri_flow *flow, const hri_flow_share *share)
     for (int side = HRI_A; side < HRI_SIDES && !share->in_place; side++) {
         const int64_t more =
             side < HRI_C && share->can_steal && share->slots[side];
-        const int64_t packed = side == HRI_A && share->packed ? 2 : 1;
-        bytes += (uint64_t)(packed * share->slots[side] + more) *
-                 flow->slot_bytes[side];
+        const int64_t packed =
+            side < HRI_C && share->packed[side]
+                ? share->slots[side] + (flow->must_pack ? more : 0)
+                : 0;
+        bytes += (uint64_t)(share->slots[side] + more) * flow->slot_bytes[side];
+        bytes += packed > 0 ? (uint64_t)packed * flow->packed_bytes[side] : 0;
     }
-    return bytes;
+    return bytes + (share->in_place ? 0 : flow->scratch_bytes);
 }
 
 /* The panel of a side for a task: a new one, or the share's only one. */

@@ -4,9 +4,9 @@
  *
  * At most HRI_WINDOW products are under way (one where the host works alone in
  * place), so that cancelling and stealing are prompt. Some devices multiply
- * faster with A by columns (hri_device_info.packed). There this thread
- * transposes each panel of A right before its first product, into a second set
- * of slots.
+ * faster with A by columns (hri_device_info.packed), and precise products need
+ * residues of both operands. There this thread packs each panel right before
+ * its first product, into a second set of slots.
  *
  * An executor that has issued all its own tiles takes over the last tile of the
  * executor that is furthest behind, when that ends sooner. How slow an executor
@@ -28,7 +28,9 @@ typedef struct source {
     const hri_place *place[2];
     hri_place there[2];  /* of another executor, which may be gone soon */
     hri_event *ready[2]; /* NULL: nothing to wait for */
-    bool packed;         /* A lies by columns */
+    int64_t own[2]; /* the executor's delivery that a place holds; -1: it is a
+                       spare slot */
+    const hri_place *packed[2]; /* NULL: it is not packed */
 } source;
 
 /* ---- tasks that have run */
@@ -264,7 +266,8 @@ static hr_status issue_task(hri_executor *executor, const hri_task *task,
         .accelerator = executor->accelerator,
         .queue = q,
         .places = {from->place[HRI_A], from->place[HRI_B], tile},
-        .packed = from->packed};
+        .packed = {from->packed[HRI_A], from->packed[HRI_B]},
+        .scratch = executor->scratch};
     const int at = (int)(executor->issued % HRI_WINDOW);
     for (int side = HRI_A; side <= HRI_B; side++) {
         if (from->ready[side] != NULL) {
@@ -331,6 +334,7 @@ static void await_panel(hri_executor *executor, hri_executor *owner, int side,
     if (executor == owner) {
         from->place[side] = &owner->places[side][d->slot];
         from->ready[side] = state->ready;
+        from->own[side] = number;
     } else if (!hri_is_stopped(executor)) {
         from->there[side] = owner->places[side][d->slot];
         from->ready[side] = state->ready;
@@ -339,26 +343,39 @@ static void await_panel(hri_executor *executor, hri_executor *owner, int side,
     pthread_mutex_unlock(&run->lock);
 }
 
-/* Use the packed copy of A. The first task that needs a panel packs it. The
- * slot where the panel arrived is not used again before that task has run. */
-static hr_status pack_panel(hri_executor *executor, const hri_task *task,
-                            source *from)
+/* Use the packed copy of a panel. The first task that needs a panel packs it.
+ * The slot where the panel arrived is not used again before that task has
+ * run. */
+static hr_status pack_panel(hri_executor *executor, int side,
+                            const hri_task *task, source *from)
 {
     hri_queue *q = executor->compute;
     const hri_engine *g = &executor->run->engine;
-    const int32_t slot = executor->share->deliveries[task->a].slot;
-    if (executor->packed_of[slot] != task->a) {
-        executor->packed_of[slot] = task->a;
-        if (from->ready[HRI_A] != NULL) {
-            HRI_TRY(q->ops->wait(q, from->ready[HRI_A]));
+    const int64_t number = from->own[side];
+    const int32_t slot = number < 0 ? executor->share->slots[side]
+                                    : executor->share->deliveries[number].slot;
+    hri_place *packed = &executor->packed[side][slot];
+    if (number < 0 || executor->packed_of[side][slot] != number) {
+        executor->packed_of[side][slot] = number;
+        if (from->ready[side] != NULL) {
+            HRI_TRY(q->ops->wait(q, from->ready[side]));
         }
-        HRI_TRY(g->pack(g->data, task, q, *from->place[HRI_A],
-                        executor->packed[slot]));
+        HRI_TRY(g->pack(g->data, side, task, q, *from->place[side], *packed));
     }
-    from->place[HRI_A] = &executor->packed[slot];
-    from->ready[HRI_A] = NULL; /* the queue is in order, so there is no need to
-                                  wait */
-    from->packed = true;
+    from->packed[side] = packed;
+    from->ready[side] = NULL; /* the queue is in order, so there is no need to
+                                 wait */
+    return HR_OK;
+}
+
+static hr_status pack_panels(hri_executor *executor, const hri_task *task,
+                             source *from)
+{
+    for (int side = HRI_A; side <= HRI_B; side++) {
+        if (executor->share->packed[side]) {
+            HRI_TRY(pack_panel(executor, side, task, from));
+        }
+    }
     return HR_OK;
 }
 
@@ -393,9 +410,7 @@ static hr_status run_own(hri_executor *executor)
         if (hri_executor_stopped(executor)) {
             break;
         }
-        if (executor->packed != NULL) {
-            HRI_TRY(pack_panel(executor, task, &from));
-        }
+        HRI_TRY(pack_panels(executor, task, &from));
         HRI_TRY(run_task(executor, task, &from));
     }
     return HR_OK;
@@ -573,6 +588,7 @@ static hr_status bring_panel(hri_executor *executor, hri_executor *victim,
     }
     from->place[side] = &executor->spare[side];
     from->ready[side] = ready;
+    from->own[side] = -1;
     return HR_OK;
 }
 
@@ -602,6 +618,9 @@ static hr_status run_stolen(hri_executor *executor)
             }
         }
         if (begin_stolen(executor, task)) {
+            if (executor->run->flow->must_pack) {
+                HRI_TRY(pack_panels(executor, task, &from));
+            }
             HRI_TRY(run_task(executor, task, &from));
         }
         HRI_TRY(throttle(executor, 1)); /* look for more only when the last task

@@ -241,6 +241,13 @@ static hr_status plan_products(hri_batch_call *b, hri_gemm_call *planned,
                                hri_batch_plan *plan)
 {
     HRI_TRY(hri_call_plan(planned));
+    /* residues are made for the plan of one product */
+    if (b->one.product.compute == HR_COMPUTE_PRECISE) {
+        plan->seconds = planned->plan != NULL
+                            ? (double)count * planned->plan->flow.seconds
+                            : 0.0;
+        return HR_OK;
+    }
     return hri_batch_plan_make(b, planned, first, count, plan);
 }
 

@@ -36,7 +36,9 @@
  * A C of f16 or bf16 cannot hold partial sums, so k is never chunked for those.
  * Reproducible products cut k at multiples of 256 alone (HRI_ORDERED_DEPTH in
  * src/hal/hal.h), so that the roundings do not depend on who computes a tile.
- */
+ * Precise ones cut it at multiples of 32,768 numbers. Beside each slot of A and
+ * B they have one for its residues, and each accelerator has scratch memory
+ * (hri_precise_bytes, hri_precise_scratch). */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -110,20 +112,25 @@ typedef struct search {
 
 static bool blocking_fits(search *x, const hri_blocking *b)
 {
-    uint64_t bytes[3];
-    hri_blocking_slot_bytes(x->shape, b, bytes);
+    const hri_slot_bytes slot = hri_blocking_slot_bytes(x->shape, b);
+    const bool packs = x->shape->precise != 0;
     hri_partition_boxes(x->partition, b->rows, b->cols, x->boxes);
     for (uint32_t i = 0; i < x->count; i++) {
         hri_tile_box r = x->boxes[i];
         int64_t slots[3];
         hri_blocking_slots(b, r.row1 - r.row0, r.col1 - r.col0, slots);
-        double need = (double)slots[0] * (double)bytes[0] +
-                      (double)slots[1] * (double)bytes[1] +
-                      (double)slots[2] * (double)bytes[2];
+        double need = (double)slot.scratch;
+        uint64_t most = slot.scratch;
+        for (int side = HRI_A; side <= HRI_C; side++) {
+            const uint64_t packed =
+                packs && side < HRI_C ? slot.packed[side] : 0;
+            need +=
+                (double)slots[side] * ((double)slot.of[side] + (double)packed);
+            most = slot.of[side] > most ? slot.of[side] : most;
+            most = packed > most ? packed : most;
+        }
         const hri_plan_accelerator *a = &x->accelerators[i];
-        if (!a->in_place &&
-            (need > (double)a->memory || bytes[HRI_A] > a->buffer ||
-             bytes[HRI_B] > a->buffer || bytes[HRI_C] > a->buffer)) {
+        if (!a->in_place && (need > (double)a->memory || most > a->buffer)) {
             return false;
         }
     }

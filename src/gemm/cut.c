@@ -2,6 +2,7 @@
 /* The cuts of an extent, and the slots that hold panels and tiles. */
 #include "base/size.h"
 #include "gemm/plan.h"
+#include "hal/precise.h"
 
 enum {
     PAD = 16,       /* elements; lines in slots start at multiples of it */
@@ -96,30 +97,45 @@ static uint64_t slot(int64_t height, int64_t width, uint32_t size)
     return fits ? bytes : UINT64_MAX;
 }
 
-static void slot_bytes(const hri_plan_shape *s, int64_t height, int64_t width,
-                       int64_t depth, uint64_t bytes[3])
+static hri_slot_bytes slot_bytes(const hri_plan_shape *s, int64_t height,
+                                 int64_t width, int64_t depth)
 {
-    bytes[HRI_A] = slot(height, depth, s->size);
-    bytes[HRI_B] = slot(depth, width, s->size);
-    bytes[HRI_C] = slot(height, width, s->c_size);
+    hri_slot_bytes bytes = {
+        .of = {slot(height, depth, s->size), slot(depth, width, s->size),
+               slot(height, width, s->c_size)},
+    };
+    bytes.packed[HRI_A] = bytes.of[HRI_A];
+    if (s->precise != 0) {
+        bytes.packed[HRI_A] =
+            hri_precise_bytes(s->precise, HRI_A, height, depth);
+        bytes.packed[HRI_B] =
+            hri_precise_bytes(s->precise, HRI_B, width, depth);
+        bytes.scratch = hri_precise_scratch(s->precise, height, width);
+    }
+    return bytes;
 }
 
-void hri_blocking_slot_bytes(const hri_plan_shape *s, const hri_blocking *b,
-                             uint64_t bytes[3])
+hri_slot_bytes hri_blocking_slot_bytes(const hri_plan_shape *s,
+                                       const hri_blocking *b)
 {
-    slot_bytes(s, hri_cut_max(s->m, b->block_rows * b->rows),
-               hri_cut_max(s->n, b->block_cols * b->cols),
-               hri_cut_depth_max(b, s->k), bytes);
+    return slot_bytes(s, hri_cut_max(s->m, b->block_rows * b->rows),
+                      hri_cut_max(s->n, b->block_cols * b->cols),
+                      hri_cut_depth_max(b, s->k));
 }
 
 uint64_t hri_plan_min_memory(const hri_plan_shape *s)
 {
-    uint64_t bytes[3];
-    slot_bytes(s, hri_min(s->m, HRI_MIN_EDGE), hri_min(s->n, HRI_MIN_EDGE),
-               s->whole_k ? s->k : hri_min(s->k, hri_min_depth(s)), bytes);
+    const hri_slot_bytes bytes =
+        slot_bytes(s, hri_min(s->m, HRI_MIN_EDGE), hri_min(s->n, HRI_MIN_EDGE),
+                   s->whole_k ? s->k : hri_min(s->k, hri_min_depth(s)));
     uint64_t sum;
-    bool fits = hri_add(bytes[HRI_A], bytes[HRI_B], &sum) &&
-                hri_add(sum, bytes[HRI_C], &sum);
+    bool fits = hri_add(bytes.of[HRI_A], bytes.of[HRI_B], &sum) &&
+                hri_add(sum, bytes.of[HRI_C], &sum);
+    if (s->precise != 0) {
+        fits = fits && hri_add(sum, bytes.packed[HRI_A], &sum) &&
+               hri_add(sum, bytes.packed[HRI_B], &sum) &&
+               hri_add(sum, bytes.scratch, &sum);
+    }
     return fits ? sum : UINT64_MAX;
 }
 

@@ -9,6 +9,7 @@
 #include "flow/flow.h"
 #include "gemm/call.h"
 #include "gemm/plans.h"
+#include "hal/precise.h"
 
 /* ---- accelerators */
 
@@ -304,6 +305,14 @@ static bool is_dense(const hr_matrix *m)
            hri_slot_pitch(line) == line;
 }
 
+/* Where roundings depend on where k is cut: see hri_gemm in hal.h. */
+static int64_t grain_of(const hri_product *p)
+{
+    return p->compute == HR_COMPUTE_REPRODUCIBLE ? HRI_ORDERED_DEPTH
+           : p->compute == HR_COMPUTE_PRECISE    ? hri_precise_depth(p->a.type)
+                                                 : 0;
+}
+
 static hr_status make_plan(hri_gemm_call *c)
 {
     const hri_product *p = &c->product;
@@ -319,11 +328,12 @@ static hr_status make_plan(hri_gemm_call *c)
         .flops = hri_product_flops(type, 1, 1, 1),
         .reads_result = hri_reads_result(p),
         .whole_k = c_type == HR_F16 || c_type == HR_BF16,
-        .grain = p->compute == HR_COMPUTE_REPRODUCIBLE ? HRI_ORDERED_DEPTH : 0,
+        .grain = grain_of(p),
         .dense = {!sums && is_dense(&p->a), !sums && is_dense(&p->b),
                   is_dense(&p->c)}, /* terms need not be dense */
         .by_columns = {p->a.col_stride != 1, p->b.col_stride != 1},
         .tf32 = p->compute == HR_COMPUTE_TF32,
+        .precise = p->compute == HR_COMPUTE_PRECISE ? type : 0,
         .terms = sums ? c->terms->come.count : 0,
         .bounds = sums ? c->terms->bounds : NULL,
     };

@@ -12,6 +12,7 @@
 #include "base/size.h"
 #include "base/structs.h"
 #include "gemm/call.h"
+#include "hal/precise.h"
 #include "trace/nvtx.h"
 
 /* ---- arguments */
@@ -23,7 +24,7 @@ hr_status hri_call_options(hri_gemm_call *c, const hr_gemm_options *options)
 {
     c->options = (hr_gemm_options)HR_GEMM_OPTIONS_INIT;
     HRI_TRY(hri_struct_read(&options_struct, options, &c->options));
-    if ((unsigned)c->options.compute > HR_COMPUTE_REPRODUCIBLE) {
+    if ((unsigned)c->options.compute > HR_COMPUTE_PRECISE) {
         return hri_fail(HR_ERROR_INVALID, "gemm: unknown compute mode %d",
                         (int)c->options.compute);
     }
@@ -42,8 +43,11 @@ hr_status hri_call_open(hri_gemm_call *c, hr_context *context, hr_scalar alpha,
     }
     if (a.type == HR_I8) {
         compute = HR_COMPUTE_NATIVE; /* integers are exact in any order */
-    } else if (context->reproducible) {
+    } else if (context->reproducible && compute != HR_COMPUTE_PRECISE) {
         compute = HR_COMPUTE_REPRODUCIBLE;
+    } else if (context->precise && compute == HR_COMPUTE_NATIVE &&
+               hri_is_precise_type(a.type)) {
+        compute = HR_COMPUTE_PRECISE;
     }
     c->context = context;
     c->product = hri_product_normal(alpha, a, b, beta, result, compute);

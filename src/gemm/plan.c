@@ -298,15 +298,18 @@ static void fill_share(const hri_plan *plan, const candidate_set *set,
         share->slots[side] = (int32_t)slots[side];
     }
     const uint64_t memory = set->accelerators[i].memory;
+    share->packed[HRI_A] = share->packed[HRI_B] =
+        !share->in_place && plan->flow.must_pack;
     /* with k in chunks, the sum so far lies in a slot of the victim's */
     share->can_steal = plan->blocking.chunks == 1 && set->count > 1;
     share->can_steal =
         share->can_steal &&
         (share->in_place || hri_flow_memory(&plan->flow, share) <= memory);
-    share->packed =
-        set->accelerators[i].packed && !share->in_place && is_wide(plan, r);
-    share->packed =
-        share->packed && hri_flow_memory(&plan->flow, share) <= memory;
+    if (!share->in_place && !plan->flow.must_pack &&
+        set->accelerators[i].packed && is_wide(plan, r)) {
+        share->packed[HRI_A] = true;
+        share->packed[HRI_A] = hri_flow_memory(&plan->flow, share) <= memory;
+    }
     share->memory = hri_flow_memory(&plan->flow, share);
     if (plan->blocking.chunks == 1 && !share->in_place) {
         add_tiles(plan, memory, rows * cols, share);
@@ -389,7 +392,11 @@ static hr_status make_plan(const hri_plan_shape *shape,
                             .reads_result = shape->reads_result,
                             .few = hri_is_few(shape),
                             .seconds = blocking->seconds};
-    hri_blocking_slot_bytes(shape, blocking, plan->flow.slot_bytes);
+    const hri_slot_bytes bytes = hri_blocking_slot_bytes(shape, blocking);
+    memcpy(plan->flow.slot_bytes, bytes.of, sizeof bytes.of);
+    memcpy(plan->flow.packed_bytes, bytes.packed, sizeof bytes.packed);
+    plan->flow.scratch_bytes = bytes.scratch;
+    plan->flow.must_pack = shape->precise != 0;
     *out = plan;
     HRI_TRY(keep_bounds(plan));
     HRI_TRY(fill_shares(plan, set));

@@ -69,7 +69,8 @@ typedef struct hri_plan_shape {
     bool by_columns[2]; /* HRI_A, HRI_B: its lines are columns; else rows, which
                            those of C always are */
     bool tf32;          /* has kernels of its own */
-    int64_t terms;      /* k comes in so many chunks, one after another, and
+    hr_type precise;    /* HR_COMPUTE_PRECISE for this type; 0: another mode */
+    int64_t terms;      /* k comes in so many pieces, one after another, and
                            C stays from the first to the last; 0: at once */
     const int64_t *bounds; /* [terms + 1] where these chunks begin, and k */
 } hri_plan_shape;
@@ -160,9 +161,16 @@ int64_t hri_cut_depth(const hri_blocking *blocking, int64_t k, int64_t i);
 int64_t hri_cut_depth_max(const hri_blocking *blocking, int64_t k);
 /* The least depth of chunks of k that is tried. */
 int64_t hri_min_depth(const hri_plan_shape *shape);
-/* The bytes of each kind of slot for a blocking. */
-void hri_blocking_slot_bytes(const hri_plan_shape *shape,
-                             const hri_blocking *blocking, uint64_t bytes[3]);
+/* Bytes of slots. */
+typedef struct hri_slot_bytes {
+    uint64_t of[HRI_SIDES]; /* of a panel of A, of B, and a tile of C */
+    uint64_t packed[2];     /* of packed panels */
+    uint64_t scratch;       /* of a part, for its tasks */
+} hri_slot_bytes;
+
+/* Those for a blocking. */
+hri_slot_bytes hri_blocking_slot_bytes(const hri_plan_shape *shape,
+                                       const hri_blocking *blocking);
 /* Elements from line to line in the slot of a panel or tile with lines of
  * `width` elements. */
 int64_t hri_slot_pitch(int64_t width);

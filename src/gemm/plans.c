@@ -31,6 +31,7 @@ static bool same_shape(const hri_plan_shape *a, const hri_plan_shape *b)
            a->c_size == b->c_size && a->flops == b->flops &&
            a->reads_result == b->reads_result && a->whole_k == b->whole_k &&
            a->grain == b->grain && a->tf32 == b->tf32 &&
+           a->precise == b->precise &&
            memcmp(a->dense, b->dense, sizeof a->dense) == 0 &&
            memcmp(a->by_columns, b->by_columns, sizeof a->by_columns) == 0;
 }

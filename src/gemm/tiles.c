@@ -65,18 +65,25 @@ static hri_copy box_of(const void *data, int side, const hri_task *task,
     };
 }
 
-/* An operand of the product, in a slot, or in the caller's memory when slot is
- * NULL. packed: a panel of A that lies by columns. */
+static bool is_precise(const tiles *t)
+{
+    return t->product.compute == HR_COMPUTE_PRECISE;
+}
+
+/* An operand of the product, in a slot, or in the caller's memory where it has
+ * none. A packed panel of A lies by columns, unless it is one of residues. */
 static hri_operand operand_of(const tiles *t, int side, const hri_flow_task *f)
 {
     const window w = window_of(t, side, f->task);
     const hr_matrix *m = w.matrix;
-    const hri_place *slot = f->places[side];
+    const bool by_columns =
+        side == HRI_A && f->packed[HRI_A] != NULL && !is_precise(t);
+    const hri_place *slot = by_columns ? f->packed[side] : f->places[side];
     hri_operand o = {.place = slot != NULL ? *slot : place_of(&w),
                      .row_stride = m->row_stride,
                      .col_stride = m->col_stride,
                      .conjugate = m->conjugate};
-    if (side == HRI_A && f->packed) {
+    if (by_columns) {
         o.row_stride = 1;
         o.col_stride = hri_slot_pitch(w.rows);
     } else if (slot != NULL && m->col_stride == 1) {
@@ -91,7 +98,7 @@ static hr_status run_task(const void *data, const hri_flow_task *f)
 {
     const tiles *t = data;
     const hri_product *p = &t->product;
-    const hri_gemm gemm = {
+    hri_gemm gemm = {
         .type = p->a.type,
         .c_type = p->c.type,
         .compute = p->compute,
@@ -104,20 +111,39 @@ static hr_status run_task(const void *data, const hri_flow_task *f)
         .b = operand_of(t, HRI_B, f),
         .c = operand_of(t, HRI_C, f),
     };
+    if (is_precise(t) && f->packed[HRI_A] != NULL) {
+        gemm.packed[0] = *f->packed[HRI_A];
+        gemm.packed[1] = *f->packed[HRI_B];
+        gemm.scratch = f->scratch;
+    }
     return f->queue->ops->gemm(f->queue, &gemm);
 }
 
-static hr_status pack_panel(const void *data, const hri_task *task,
+/* Pack a panel: rows of it are those of A, or columns of B. */
+static hr_status pack_panel(const void *data, int side, const hri_task *task,
                             hri_queue *queue, hri_place from, hri_place to)
 {
-    const window w = window_of(data, HRI_A, task);
-    const hri_pack packing = {.type = w.matrix->type,
-                              .to = to,
-                              .from = from,
-                              .rows = w.rows,
-                              .cols = w.cols,
-                              .to_stride = hri_slot_pitch(w.rows),
-                              .from_stride = hri_slot_pitch(w.cols)};
+    const tiles *t = data;
+    const window w = window_of(data, side, task);
+    const hri_place *places[HRI_SIDES] = {NULL};
+    places[side] = &from;
+    const hri_flow_task f = {.task = task,
+                             .places = {places[0], places[1], places[2]}};
+    hri_pack packing = {.type = w.matrix->type,
+                        .compute = t->product.compute,
+                        .side = side,
+                        .from = operand_of(t, side, &f),
+                        .to = to,
+                        .rows = w.rows,
+                        .cols = w.cols,
+                        .to_stride = hri_slot_pitch(w.rows)};
+    if (side == HRI_B) {
+        const int64_t stride = packing.from.row_stride;
+        packing.from.row_stride = packing.from.col_stride;
+        packing.from.col_stride = stride;
+        packing.rows = w.cols;
+        packing.cols = w.rows;
+    }
     return queue->ops->pack(queue, &packing);
 }
 

@@ -109,6 +109,14 @@ hri_gemm hri_gemm_at(const hri_gemm *gemm, int64_t index);
 hr_status hri_gemm_each(void *queue, const hri_gemm *gemm,
                         hr_status (*one)(void *queue, const hri_gemm *gemm));
 
+/* Whether both operands are packed. */
+static inline bool hri_gemm_is_packed(const hri_gemm *gemm)
+{
+    const hri_place *p = gemm->packed;
+    return (p[0].buffer != NULL || p[0].host != NULL) &&
+           (p[1].buffer != NULL || p[1].host != NULL);
+}
+
 /* The flags of kernels/opencl/gemm.cl and kernels/cuda/gemm.cu. */
 int32_t hri_gemm_flags(const hri_gemm *gemm);
 

@@ -29,7 +29,7 @@
 #include "base/status.h"
 
 enum { HRI_TILE_ALIGNMENT = 16 }; /* of each tile memory */
-enum { HRI_HAL_ABI = 17 };        /* increased by any change below */
+enum { HRI_HAL_ABI = 18 };        /* increased by any change below */
 
 /* HR_COMPUTE_REPRODUCIBLE cuts k into slices of this depth. A product that goes
  * on from an earlier one, with beta = 1, does so behind a multiple of it. */
@@ -73,12 +73,14 @@ typedef struct hri_device_info {
     uint32_t packed; /* bit 1 << type: products of this type (HR_COMPUTE_NATIVE)
                         are faster with A by columns and B by rows, and `pack`
                         can bring A into this order */
-    bool staged;     /* it copies ordinary memory slowly: use allocate_pinned */
-    bool reaches;    /* kernels also write to memory of allocate_pinned; so does
-                        gemm, to C where beta is 0 */
-    bool lends;      /* buffers have addresses: see lend */
-    bool proceeds;   /* tiles that have started go on while others wait for
-                        them */
+    bool packs_precise; /* HR_COMPUTE_PRECISE needs packed operands and scratch
+                           memory; else gemm takes them if they are there */
+    bool staged;   /* it copies ordinary memory slowly: use allocate_pinned */
+    bool reaches;  /* kernels also write to memory of allocate_pinned; so does
+                      gemm, to C where beta is 0 */
+    bool lends;    /* buffers have addresses: see lend */
+    bool proceeds; /* tiles that have started go on while others wait for
+                      them */
 } hri_device_info;
 
 /* A place in memory: inside a buffer, or in host memory when buffer is NULL. */
@@ -135,7 +137,13 @@ typedef struct hri_batch {
  *     s: re = fma(-a.y, b.y, fma(a.x, b.x, re))
  *        im = fma(a.y, b.x, fma(a.x, b.y, im))
  *     t: re = fma(x, s.re, re); im = fma(x, s.im, im), then if y != 0:
- *        re = fma(-y, s.im, re); im = fma(y, s.re, im) */
+ *        re = fma(-y, s.im, re); im = fma(y, s.re, im)
+ *
+ * HR_COMPUTE_PRECISE makes t in the same way, from slices of hri_precise_depth
+ * indices of k: s is the sum of products of integers that the slice's rows of A
+ * and columns of B are rounded to, rounded once (src/hal/precise.inc). Where
+ * that could be less accurate than HR_COMPUTE_REPRODUCIBLE, which depends on
+ * the row and the column alone, the slice is added as there. */
 typedef struct hri_gemm {
     hr_type type; /* of a and b */
     hr_type c_type;
@@ -143,17 +151,28 @@ typedef struct hri_gemm {
     int64_t m, n, k;
     hr_scalar alpha, beta;
     hri_operand a, b, c;
-    hri_batch batch; /* all zero: one product */
+    hri_batch batch;     /* all zero: one product */
+    hri_place packed[2]; /* HR_COMPUTE_PRECISE: what pack has made of all of A
+                            and of B; see info.packs_precise */
+    hri_place scratch; /* with them: hri_precise_scratch bytes for the device's
+                          own use */
 } hri_gemm;
 
-/* Packing: a matrix by rows becomes one by columns. Element (r, c) goes from
- * `from` + (r * from_stride + c) elements to `to` + (c * to_stride + r). The
- * matrix has rows x cols elements of type, and rows, cols >= 1. Source and
- * destination do not overlap. */
+/* Packing of a panel for products. It has rows x cols elements of type, and
+ * rows, cols >= 1. Source and destination do not overlap.
+ *
+ * HR_COMPUTE_NATIVE: a matrix by rows becomes one by columns. Element (r, c)
+ * goes to `to` + (c * to_stride + r) elements.
+ *
+ * HR_COMPUTE_PRECISE: a panel of A, or of B with its columns as rows, becomes
+ * residues. `to` has hri_precise_bytes. */
 typedef struct hri_pack {
     hr_type type;
-    hri_place to, from;
-    int64_t rows, cols, to_stride, from_stride;
+    hr_compute compute;
+    int side; /* 0: of A, 1: of B */
+    hri_operand from;
+    hri_place to;
+    int64_t rows, cols, to_stride;
 } hri_pack;
 
 /* The argument for a kernel's parameter of the same index. */
@@ -237,8 +256,8 @@ typedef struct hri_queue_ops {
      * have accepted it. */
     hr_status (*gemm)(hri_queue *queue, const hri_gemm *gemm);
     /* Enqueue the packing of a matrix, between buffers of the queue's device.
-     * Required where info.packed has the type's bit, else
-     * HR_ERROR_UNSUPPORTED. */
+     * Required where info.packed has the type's bit or gemm_offered accepts
+     * HR_COMPUTE_PRECISE, else HR_ERROR_UNSUPPORTED. */
     hr_status (*pack)(hri_queue *queue, const hri_pack *pack);
     /* Enqueue a kernel and start it. Its module accepts the tiles, and there
      * are at most INT32_MAX of them. Views lie in buffers of the queue's

@@ -87,7 +87,7 @@ static hr_status check_arguments(const hr_context *context, hr_type type,
     }
     HRI_TRY(hri_struct_check(&limits_struct, limits));
     if (type < HR_F32 || type > HR_I32 || c_type < HR_F32 || c_type > HR_I32 ||
-        (unsigned)compute > HR_COMPUTE_REPRODUCIBLE) {
+        (unsigned)compute > HR_COMPUTE_PRECISE) {
         return hri_fail(
             HR_ERROR_INVALID,
             "measuring: unknown type %d, type %d or compute mode %d", (int)type,

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/matrix.h"
 #include "base/size.h"
+#include "hal/precise.h"
 #include "model/figures.h"
 #include "model/model.h"
 #include "model/probe.h"
@@ -136,22 +137,65 @@ static hri_gemm make_product(const products *x, int64_t n, int64_t k)
                       .c = operands[2]};
 }
 
+/* Bytes behind an operand of a precise product: of A and of B for the packed
+ * panel, of C for scratch memory. */
+static uint64_t bytes_behind(const products *x, int place, int64_t n, int64_t k)
+{
+    return x->kind.compute != HR_COMPUTE_PRECISE ? 0
+           : place < 2 ? hri_precise_bytes(x->kind.type, place, n, k)
+                       : hri_precise_scratch(x->kind.type, n, n);
+}
+
+/* Pack A and B behind themselves. */
+static hr_status pack_operands(products *x, int64_t n, int64_t k,
+                               const uint64_t *behind)
+{
+    const hri_stopwatch *w = &x->watch;
+    for (int side = 0; side < 2; side++) {
+        hri_operand from = side == 0 ? x->gemm.a : x->gemm.b;
+        if (side == 1) {
+            from.row_stride = 1;
+            from.col_stride = n;
+        }
+        x->gemm.packed[side] = w->places[side];
+        x->gemm.packed[side].offset += (size_t)behind[side];
+        const hri_pack pack = {.type = x->kind.type,
+                               .compute = x->kind.compute,
+                               .side = side,
+                               .from = from,
+                               .to = x->gemm.packed[side],
+                               .rows = n,
+                               .cols = k};
+        HRI_TRY(w->queue->ops->pack(w->queue, &pack));
+    }
+    x->gemm.scratch = w->places[2];
+    x->gemm.scratch.offset += (size_t)behind[2];
+    return HR_OK;
+}
+
 static hr_status prepare(void *data, int64_t n)
 {
+    enum { ALIGNMENT = 256 };
     products *x = data;
     const int64_t k = depth_of(x, n);
-    const uint64_t bytes =
-        (uint64_t)n * (uint64_t)k * hr_type_size(x->kind.type);
-    const uint64_t c_bytes =
-        (uint64_t)n * (uint64_t)n * hr_type_size(x->kind.c_type);
+    const uint64_t size = hr_type_size(x->kind.type);
+    const uint64_t c_size = hr_type_size(x->kind.c_type);
+    uint64_t bytes[3];
     for (int i = 0; i < 3; i++) {
-        HRI_TRY(take_operand(&x->watch, i, i < 2 ? bytes : c_bytes));
+        bytes[i] = i < 2 ? (uint64_t)n * (uint64_t)k * size
+                         : (uint64_t)n * (uint64_t)n * c_size;
+        bytes[i] = hri_round_up_bytes(bytes[i], ALIGNMENT);
+        HRI_TRY(
+            take_operand(&x->watch, i, bytes[i] + bytes_behind(x, i, n, k)));
     }
     for (int i = 0; i < 2 && x->pattern != NULL; i++) {
-        HRI_TRY(upload(&x->watch, x->pattern, x->watch.places[i], bytes));
+        HRI_TRY(upload(&x->watch, x->pattern, x->watch.places[i], bytes[i]));
     }
     x->gemm = make_product(x, n, k);
-    return HR_OK;
+    return x->kind.compute == HR_COMPUTE_PRECISE &&
+                   !x->watch.accelerator->in_place
+               ? pack_operands(x, n, k, bytes)
+               : HR_OK;
 }
 
 static hr_status multiply_once(void *data, double *seconds)
@@ -276,8 +320,13 @@ static hri_kind figure_of(hri_product_kind kind, int64_t edge)
         [HR_F32] = "f32-ordered", [HR_F64] = "f64-ordered",
         [HR_C32] = "c32-ordered", [HR_C64] = "c64-ordered",
         [HR_F16] = "f16-ordered", [HR_BF16] = "bf16-ordered"};
+    static const char *const precise[] = {[HR_F32] = "f32-precise",
+                                          [HR_F64] = "f64-precise",
+                                          [HR_C32] = "c32-precise",
+                                          [HR_C64] = "c64-precise"};
     const char *name =
         kind.compute == HR_COMPUTE_REPRODUCIBLE ? ordered[kind.type]
+        : kind.compute == HR_COMPUTE_PRECISE    ? precise[kind.type]
         : kind.compute == HR_COMPUTE_TF32       ? "tf32"
                                                 : hr_type_name(kind.type);
     return (hri_kind){.name = name, .shape = edge};
@@ -451,7 +500,8 @@ void hri_accelerator_learn_rate(hri_accelerator *a, hri_product_kind kind,
 
 const char *hri_compute_phrase(hr_compute compute)
 {
-    static const char *const manners[] = {"", " by tf32", " reproducibly"};
+    static const char *const manners[] = {"", " by tf32", " reproducibly",
+                                          " precisely"};
     return manners[compute];
 }
 
@@ -525,8 +575,13 @@ static hr_status pack_once(hri_stopwatch *w, hri_product_kind kind)
     const uint64_t bytes = (uint64_t)EDGE * EDGE * hr_type_size(kind.type);
     HRI_TRY(take_operand(w, 0, bytes));
     HRI_TRY(take_operand(w, 1, bytes));
-    const hri_pack pack = {kind.type, w->places[0], w->places[1], EDGE,
-                           EDGE,      EDGE,         EDGE};
+    const hri_pack pack = {
+        .type = kind.type,
+        .from = {.place = w->places[1], .row_stride = EDGE, .col_stride = 1},
+        .to = w->places[0],
+        .rows = EDGE,
+        .cols = EDGE,
+        .to_stride = EDGE};
     return w->queue->ops->pack(w->queue, &pack);
 }
 

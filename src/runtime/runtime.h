@@ -185,6 +185,7 @@ struct hr_context {
     bool may_be_empty;            /* there may be no accelerator */
     bool is_default;              /* stays until the process ends */
     bool reproducible;            /* see headrace/context.h */
+    bool precise;                 /* native products are (HEADRACE_COMPUTE) */
     hr_accelerator_info *machine; /* what hr_machine_describe returns */
     uint32_t machine_count;
     hri_model *model;                  /* tuning data of the machine */

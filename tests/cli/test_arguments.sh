@@ -68,10 +68,8 @@ done
 for type in '' f8 F32 f32x float; do
     expect 2 "--type: '$type' is not one of f32" matmul A B -o C --type "$type"
 done
-expect 2 "--compute: 'tf31' is not native or tf32" matmul A B -o C \
+expect 2 "--compute: 'tf31' is not native, tf32, reproducible or precise" matmul A B -o C \
     --compute tf31
-expect 2 "--reproducible offers no tf32" matmul A B -o C --compute tf32 \
-    --reproducible
 expect 2 "--order: 'rows' is not row or column" generate --order rows
 expect 2 "--accelerators: '' is not a list" devices --accelerators ''
 expect 2 "-o: '' is not a file name" matmul A B -o ''

@@ -55,14 +55,29 @@ equal "no file" "no" "$([ -e C.npy ] && echo yes || echo no)"
 generate A.npy 70x1500 f32
 generate B.npy 1500x90 f32
 expect 0 "verified    yes" matmul A.npy B.npy -o C.npy --accelerators host \
-    --reproducible --verify
+    --compute reproducible --verify
 expect 0 "" matmul A.npy B.npy -o D.npy --accelerators 3xhost \
-    --memory-limit 400KiB --reproducible
+    --memory-limit 400KiB --compute reproducible
 check cmp C.npy D.npy
 if "$HEADRACE" devices --accelerators opencl > /dev/null 2>&1; then
-    expect 0 "" matmul A.npy B.npy -o D.npy --accelerators opencl --reproducible
+    expect 0 "" matmul A.npy B.npy -o D.npy --accelerators opencl --compute reproducible
     check cmp C.npy D.npy
 fi
+
+# Precise products, too, and unchanged commands make them.
+expect 0 "verified    yes" matmul A.npy B.npy -o C.npy --accelerators host \
+    --compute precise --verify
+check [ "$(cmp C.npy D.npy | wc -l)" -gt 0 ]
+expect 0 "" matmul A.npy B.npy -o D.npy --accelerators 3xhost \
+    --memory-limit 8MiB --compute precise
+check cmp C.npy D.npy
+HEADRACE_COMPUTE=precise expect 0 "" matmul A.npy B.npy -o D.npy \
+    --accelerators host
+check cmp C.npy D.npy
+HEADRACE_COMPUTE=exact expect 1 'HEADRACE_COMPUTE is "exact", not native or precise' \
+    matmul A.npy B.npy -o D.npy --accelerators host
+expect 1 "the least working set" matmul A.npy B.npy -o D.npy --accelerators 3xhost \
+    --memory-limit 400KiB --compute precise
 
 # The report.
 generate A.npy 300x200 f32

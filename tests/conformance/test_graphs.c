@@ -260,7 +260,13 @@ static hr_status multiply_inside(setting *s)
 
 static hr_status pack_inside(setting *s)
 {
-    const hri_pack one = {HR_F32, hri_at(s->y, 0), hri_at(s->z, 0), 1, 1, 1, 1};
+    const hri_pack one = {
+        .type = HR_F32,
+        .from = {.place = hri_at(s->z, 0), .row_stride = 1, .col_stride = 1},
+        .to = hri_at(s->y, 0),
+        .rows = 1,
+        .cols = 1,
+        .to_stride = 1};
     return s->queue->ops->pack(s->queue, &one);
 }
 

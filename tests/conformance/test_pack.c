@@ -39,11 +39,13 @@ static void pack_once(hri_device *device, hri_queue *queue, hr_type type,
     unsigned char *got = conformance_memory(BYTES);
     hri_buffer *from = conformance_buffer(device, BYTES);
     hri_buffer *to = conformance_buffer(device, BYTES);
-    hri_pack t = {.type = type, .to = hri_at(to, 0), .from = hri_at(from, 0)};
+    hri_pack t = {.type = type,
+                  .from = {.place = hri_at(from, 0), .col_stride = 1},
+                  .to = hri_at(to, 0)};
     t.rows = index == 0 ? 1 : random_between(random, 1, MAX_EXTENT);
     t.cols = index == 1 ? 1 : random_between(random, 1, MAX_EXTENT);
     t.to_stride = t.rows + random_between(random, 0, SPARE);
-    t.from_stride = t.cols + random_between(random, 0, SPARE);
+    t.from.row_stride = t.cols + random_between(random, 0, SPARE);
     fill_area(source, type, random);
     fill_area(want, type, random);
     conformance_upload(queue, from, source);
@@ -52,7 +54,7 @@ static void pack_once(hri_device *device, hri_queue *queue, hr_type type,
     for (int64_t r = 0; r < t.rows; r++) {
         for (int64_t c = 0; c < t.cols; c++) {
             memcpy(want + (size_t)(c * t.to_stride + r) * size,
-                   source + (size_t)(r * t.from_stride + c) * size, size);
+                   source + (size_t)(r * t.from.row_stride + c) * size, size);
         }
     }
     CHECK(queue->ops->pack(queue, &t) == HR_OK);

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 
 #include "base/size.h"
+#include "hal/backend.h"
+#include "hal/precise.h"
 #include "support/fault_internal.h"
 
 /* ---- the contract */
@@ -125,20 +127,26 @@ static hr_status check_operand(hri_device *device, const hri_operand *operand,
 static hr_status check_pack(hri_device *device, const hri_pack *pack)
 {
     const uint64_t size = hr_type_size(pack->type);
-    if (pack->to.buffer == NULL || pack->from.buffer == NULL ||
+    const hri_operand *from = &pack->from;
+    const bool precise = pack->compute == HR_COMPUTE_PRECISE;
+    if (pack->to.buffer == NULL || from->place.buffer == NULL ||
         pack->to.buffer->device != device ||
-        pack->from.buffer->device != device) {
+        from->place.buffer->device != device) {
         return fault_breach("packing in another device's buffer");
     }
-    if (pack->rows < 1 || pack->cols < 1 || pack->to_stride < pack->rows ||
-        pack->from_stride < pack->cols) {
+    if (pack->rows < 1 || pack->cols < 1 ||
+        (!precise &&
+         (pack->to_stride < pack->rows || from->row_stride < pack->cols))) {
         return fault_breach("packing lines that overlap");
     }
-    uint64_t to = (uint64_t)((pack->cols - 1) * pack->to_stride + pack->rows);
-    uint64_t from =
-        (uint64_t)((pack->rows - 1) * pack->from_stride + pack->cols);
-    if (!is_inside(&pack->to, to * size) ||
-        !is_inside(&pack->from, from * size)) {
+    const uint64_t to =
+        precise
+            ? hri_precise_bytes(pack->type, pack->side, pack->rows, pack->cols)
+            : (uint64_t)((pack->cols - 1) * pack->to_stride + pack->rows) *
+                  size;
+    const uint64_t read = (uint64_t)((pack->rows - 1) * from->row_stride +
+                                     (pack->cols - 1) * from->col_stride + 1);
+    if (!is_inside(&pack->to, to) || !is_inside(&from->place, read * size)) {
         return fault_breach("packing past the end of a buffer");
     }
     return HR_OK;
@@ -165,6 +173,29 @@ static hr_status check_batch(hri_device *device, const hri_gemm *g,
     return HR_OK;
 }
 
+/* What a precise product has beside its operands. */
+static hr_status check_packed(hri_device *device, const hri_gemm *g)
+{
+    if (g->compute != HR_COMPUTE_PRECISE || !hri_gemm_is_packed(g)) {
+        return device->info.packs_precise && g->compute == HR_COMPUTE_PRECISE &&
+                       g->k > 0
+                   ? fault_breach("a precise product that is not packed")
+                   : HR_OK;
+    }
+    const hri_place *const places[3] = {&g->packed[0], &g->packed[1],
+                                        &g->scratch};
+    const uint64_t bytes[3] = {hri_precise_bytes(g->type, 0, g->m, g->k),
+                               hri_precise_bytes(g->type, 1, g->n, g->k),
+                               hri_precise_scratch(g->type, g->m, g->n)};
+    for (int i = 0; i < 3; i++) {
+        if (places[i]->buffer == NULL || places[i]->buffer->device != device ||
+            !is_inside(places[i], bytes[i])) {
+            return fault_breach("a packed panel past the end of a buffer");
+        }
+    }
+    return HR_OK;
+}
+
 hr_status fault_check_gemm(hri_device *device, const hri_gemm *g)
 {
     hri_device *inner = fault_inner_device(device);
@@ -183,6 +214,7 @@ hr_status fault_check_gemm(hri_device *device, const hri_gemm *g)
     for (int i = 0; i < 3; i++) {
         HRI_TRY(check_operand(device, operands[i], reach[i], out && i == 2));
     }
+    HRI_TRY(check_packed(device, g));
     return g->c.col_stride == 1
                ? HR_OK
                : fault_breach("a product with a C of other than unit stride");
@@ -291,6 +323,9 @@ static hr_status queue_gemm(hri_queue *base, const hri_gemm *gemm)
     unwrap_place(&inner.a.place);
     unwrap_place(&inner.b.place);
     unwrap_place(&inner.c.place);
+    unwrap_place(&inner.packed[0]);
+    unwrap_place(&inner.packed[1]);
+    unwrap_place(&inner.scratch);
     return begin_operation(queue)
                ? queue->inner->ops->gemm(queue->inner, &inner)
                : HR_OK;
@@ -303,7 +338,7 @@ static hr_status queue_pack(hri_queue *base, const hri_pack *pack)
     HRI_TRY(fault_enter(base->device, FAULT_PACK));
     HRI_TRY(check_pack(base->device, pack));
     unwrap_place(&inner.to);
-    unwrap_place(&inner.from);
+    unwrap_place(&inner.from.place);
     return begin_operation(queue)
                ? queue->inner->ops->pack(queue->inner, &inner)
                : HR_OK;

@@ -31,18 +31,23 @@ static inline void ordered_add(const ordered *o, const double f[2],
     }
 }
 
-/* c is the old element, and then the new one. Element p of the row of A and of
- * the column of B is at 2 p and 2 p + 1. All are numbers of the type that is
- * accumulated in. Adding to -0 rounds a product as multiplying does. */
-static inline void ordered_element(const ordered *o, int64_t k, const double *a,
-                                   const double *b, double c[2])
+/* t = beta c. Adding to -0 rounds a product as multiplying does. */
+static inline void ordered_begin(const ordered *o, const double c[2],
+                                 double t[2])
 {
     const bool read = o->beta[0] != 0.0 || o->beta[1] != 0.0;
-    const double nothing = read ? -0.0 : 0.0;
-    double total[2] = {nothing, nothing};
+    t[0] = t[1] = read ? -0.0 : 0.0;
     if (read) {
-        ordered_add(o, o->beta, c, total);
+        ordered_add(o, o->beta, c, t);
     }
+}
+
+/* t = t + alpha a b over k elements, in slices. Element p of the row of A and
+ * of the column of B is at 2 p and 2 p + 1. */
+static inline void ordered_add_slices(const ordered *o, int64_t k,
+                                      const double *a, const double *b,
+                                      double t[2])
+{
     for (int64_t first = 0; first < k; first += HRI_ORDERED_DEPTH) {
         double s[2] = {0.0, 0.0};
         for (int64_t p = first; p < k && p < first + HRI_ORDERED_DEPTH; p++) {
@@ -54,10 +59,20 @@ static inline void ordered_element(const ordered *o, int64_t k, const double *a,
                 s[1] = ordered_fma(o, x[1], y[0], s[1]);
             }
         }
-        ordered_add(o, o->alpha, s, total);
+        ordered_add(o, o->alpha, s, t);
     }
-    c[0] = total[0];
-    c[1] = total[1];
+}
+
+/* c is the old element, and then the new one. All are numbers of the type that
+ * is accumulated in. */
+static inline void ordered_element(const ordered *o, int64_t k, const double *a,
+                                   const double *b, double c[2])
+{
+    double t[2];
+    ordered_begin(o, c, t);
+    ordered_add_slices(o, k, a, b, t);
+    c[0] = t[0];
+    c[1] = t[1];
 }
 
 #endif

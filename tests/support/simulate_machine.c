@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backends/host/arithmetic.h"
 #include "backends/host/host.h"
 #include "base/clock.h"
 #include "base/threads.h"
@@ -163,7 +164,7 @@ static hr_status compute_command(sim_queue *queue, sim_command *c, bool flips)
     case SIM_GEMM:
         return inner->ops->gemm_now(inner, &c->as.gemm);
     case SIM_PACK:
-        hri_host_pack(&c->as.pack);
+        hri_host_gemm_pack(NULL, &c->as.pack);
         return HR_OK;
     case SIM_LAUNCH:
         hri_host_launch_run(c->as.launch);
@@ -411,7 +412,7 @@ static hr_status queue_pack(hri_queue *queue, const hri_pack *pack)
 {
     sim_command c = {.kind = SIM_PACK, .as.pack = *pack};
     resolve_place(&c.as.pack.to);
-    resolve_place(&c.as.pack.from);
+    resolve_place(&c.as.pack.from.place);
     return enqueue_command(queue, &c, NULL);
 }
 

@@ -47,6 +47,12 @@ bool hri_host_gemm_sets_thread(void)
     return false;
 }
 
+void hri_host_gemm_pack(hri_pool *pool, const hri_pack *pack)
+{
+    (void)pool;
+    (void)pack;
+}
+
 hr_status hri_host_gemm_builtin(hri_pool *pool, const hri_gemm *gemm)
 {
     return hri_host_gemm(pool, gemm);

@@ -11,11 +11,13 @@
 
 #include "backends/opencl/opencl.h"
 #include "gemm/check.h"
+#include "hal/precise.h"
 #include "runtime/runtime.h"
 #include "support/ordered.h"
 #include "support/pairs.h"
 #include "support/placed.h"
 #include "support/plain.h"
+#include "support/precise.h"
 #include "support/random.h"
 #include "support/reference.h"
 #include "support/told.h"
@@ -117,6 +119,15 @@ static void problem_finish(problem *p)
     placed_finish(&p->c);
 }
 
+/* The two contexts: one of them is reproducible. */
+static struct {
+    hr_context *ordered, *native;
+    int64_t native_differences;
+    int64_t slices, ordered_slices; /* of precise products */
+    int capped;
+    bool ordered_alone;
+} bed;
+
 /* ---- what is right */
 
 /* Rounded to C's type. */
@@ -181,6 +192,26 @@ static double (*ordered_product(const problem *p))[2]
     return all;
 }
 
+/* The same for HR_COMPUTE_PRECISE. Each element is as near to the exact one as
+ * a native product must be. */
+static double (*precise_product(const problem *p))[2]
+{
+    const hri_product q =
+        hri_product_normal(p->alpha, p->a.matrix, p->b.matrix, p->beta,
+                           p->c.matrix, HR_COMPUTE_PRECISE);
+    const reference_problem g = {q.alpha, q.beta, q.a, q.b, q.c};
+    double(*all)[2] = calloc((size_t)(q.m * q.n), sizeof *all);
+    for (int64_t i = 0; i < q.m && all != NULL; i++) {
+        for (int64_t j = 0; j < q.n; j++) {
+            double *c = all[i * q.n + j];
+            reference_load(&q.c, i, j, &c[0], &c[1]);
+            bed.ordered_slices += precise_element(&g, i, j, c);
+            bed.slices++;
+        }
+    }
+    return all;
+}
+
 /* How many elements of C have other bits. */
 static int64_t count_differences(const problem *p, double (*right)[2])
 {
@@ -218,10 +249,11 @@ static hr_status multiply_with(hr_context *context, problem *p,
 static void invent_rates(hr_context *context, random_source *source)
 {
     static const char *const names[] = {
-        "f32",         "f64",         "c32",         "c64",
-        "f16",         "bf16",        "i8",          "f32-ordered",
-        "f64-ordered", "c32-ordered", "c64-ordered", "f16-ordered",
-        "bf16-ordered"};
+        "f32",          "f64",         "c32",         "c64",
+        "f16",          "bf16",        "i8",          "f32-ordered",
+        "f64-ordered",  "c32-ordered", "c64-ordered", "f16-ordered",
+        "bf16-ordered", "f32-precise", "f64-precise", "c32-precise",
+        "c64-precise"};
     static const double scales[] = {1e6, 1e8, 1e12};
     const double scale = scales[random_between(source, 0, 2)];
     for (uint32_t i = 0; i < context->accelerator_count; i++) {
@@ -233,21 +265,13 @@ static void invent_rates(hr_context *context, random_source *source)
     told_links(context, &(hri_link){.up = 1e10, .down = 1e10, .both = 1e10});
 }
 
-/* The two contexts: one of them is reproducible. */
-static struct {
-    hr_context *ordered, *native;
-    int64_t native_differences;
-    int capped;
-    bool ordered_alone;
-} bed;
-
 /* A memory limit, at least what the product needs. 0: it needs none, and others
  * may do with little. */
-static uint64_t any_cap(problem *p, random_source *source)
+static uint64_t any_cap(problem *p, random_source *source, hr_compute compute)
 {
     unsigned long long least = 0;
     p->cap = 1;
-    hr_status status = multiply_with(bed.ordered, p, HR_COMPUTE_NATIVE);
+    hr_status status = multiply_with(bed.ordered, p, compute);
     if (status != HR_ERROR_OUT_OF_MEMORY) { /* in place */
         CHECK(status == HR_OK);
         return (uint64_t)1 << random_between(source, 16, 21);
@@ -257,25 +281,57 @@ static uint64_t any_cap(problem *p, random_source *source)
     return least + (uint64_t)random_between(source, 0, 3) * 40000;
 }
 
+/* Multiply with all memory and with little, and count what has other bits. */
+static void run_in_mode(problem *p, random_source *source, int number,
+                        hr_compute compute, double (*right)[2])
+{
+    for (int i = 0; i < 2; i++) {
+        p->cap = i == 0 ? 0 : any_cap(p, source, compute);
+        bed.capped += p->cap > 0;
+        CHECK(multiply_with(bed.ordered, p, compute) == HR_OK);
+        const int64_t wrong = count_differences(p, right);
+        if (!CHECK(wrong == 0)) {
+            printf("seed %d, mode %d: %s into %s, %lld x %lld x %lld, alpha "
+                   "%g%+gi, beta %g%+gi, cap %llu: %lld of other bits\n",
+                   number, (int)compute, hr_type_name(p->type),
+                   hr_type_name(p->c_type), (long long)p->m, (long long)p->n,
+                   (long long)p->k, p->alpha.re, p->alpha.im, p->beta.re,
+                   p->beta.im, (unsigned long long)p->cap, (long long)wrong);
+        }
+    }
+}
+
+static void run_precise(problem *p, random_source *source, int number)
+{
+    reference wanted;
+    const reference_problem plain = {p->alpha, p->beta, p->a.matrix,
+                                     p->b.matrix, p->c.matrix};
+    double(*right)[2] = precise_product(p);
+    if (!CHECK(right != NULL)) {
+        return;
+    }
+    run_in_mode(p, source, number, HR_COMPUTE_PRECISE, right);
+    p->cap = 0;
+    placed_restore(&p->c);
+    if (CHECK(reference_init(&wanted, &plain))) {
+        CHECK(multiply_with(bed.native, p, HR_COMPUTE_PRECISE) == HR_OK);
+        CHECK(count_differences(p, right) == 0);
+        CHECK(reference_compare(&wanted, &p->c.matrix, NULL) == 0);
+    }
+    reference_finish(&wanted);
+    free(right);
+}
+
 static void run_problem(problem *p, random_source *source, int number)
 {
     double(*right)[2] = ordered_product(p);
     if (!CHECK(right != NULL)) {
         return;
     }
-    for (int i = 0; i < 2; i++) {
-        p->cap = i == 0 ? 0 : any_cap(p, source);
-        bed.capped += p->cap > 0;
-        CHECK(multiply_with(bed.ordered, p, HR_COMPUTE_NATIVE) == HR_OK);
-        const int64_t wrong = count_differences(p, right);
-        if (!CHECK(wrong == 0)) {
-            printf("seed %d: %s into %s, %lld x %lld x %lld, alpha %g%+gi, "
-                   "beta %g%+gi, cap %llu: %lld of other bits\n",
-                   number, hr_type_name(p->type), hr_type_name(p->c_type),
-                   (long long)p->m, (long long)p->n, (long long)p->k,
-                   p->alpha.re, p->alpha.im, p->beta.re, p->beta.im,
-                   (unsigned long long)p->cap, (long long)wrong);
-        }
+    run_in_mode(p, source, number, HR_COMPUTE_NATIVE, right);
+    if (hri_is_precise_type(p->type)) {
+        placed_restore(&p->c);
+        run_precise(p, source, number);
     }
     if (bed.ordered_alone) {
         free(right);
@@ -373,6 +429,8 @@ int main(int count, char **arguments)
     }
     TEST_CASE("without the option some bits differ");
     CHECK(one || test_listing() || bed.native_differences > 0);
+    TEST_CASE("most of precise products is not ordered");
+    CHECK(one || test_listing() || 2 * bed.ordered_slices < bed.slices);
     if (!one) {
         TEST(other_layout());
     }

@@ -439,9 +439,11 @@ hr_status hri_cublas_pack(hri_cuda_queue *queue, const void *data)
 {
     const hri_pack *t = data;
     const float one = 1.0f, zero = 0.0f;
-    const float *from = (const float *)(uintptr_t)hri_cuda_address(&t->from);
+    const float *from =
+        (const float *)(uintptr_t)hri_cuda_address(&t->from.place);
     float *to = (float *)(uintptr_t)hri_cuda_address(&t->to);
-    const int64_t sizes[] = {t->rows, t->cols, t->to_stride, t->from_stride};
+    const int64_t from_stride = t->from.row_stride;
+    const int64_t sizes[] = {t->rows, t->cols, t->to_stride, from_stride};
     if (t->type != HR_F32 || api.cublasSgeam == NULL || !are_short(sizes, 4)) {
         return hri_fail(
             HR_ERROR_UNSUPPORTED,
@@ -454,7 +456,7 @@ hr_status hri_cublas_pack(hri_cuda_queue *queue, const void *data)
     return check_call(queue,
                       api.cublasSgeam(queue->blas->handle, OP_TRANSPOSE,
                                       OP_NONE, (int)t->rows, (int)t->cols, &one,
-                                      from, (int)t->from_stride, &zero, to,
+                                      from, (int)from_stride, &zero, to,
                                       (int)t->to_stride, to, (int)t->to_stride),
                       "cublasSgeam");
 }

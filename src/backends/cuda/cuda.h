@@ -31,6 +31,21 @@ typedef struct hri_cuda_kernel {
     cu_function function;
 } hri_cuda_kernel;
 
+/* The kernels of a precise product (kernels/precise_steps.inc). */
+typedef enum hri_cuda_step {
+    HRI_CUDA_FIND_LINES,
+    HRI_CUDA_CONVERT_LINES,
+    HRI_CUDA_MULTIPLY_RESIDUES,
+    HRI_CUDA_MAKE_NUMBERS,
+    HRI_CUDA_STEPS
+} hri_cuda_step;
+
+/* Those for one type. */
+typedef struct hri_cuda_precise {
+    cu_module module; /* NULL: not loaded */
+    cu_function steps[HRI_CUDA_STEPS];
+} hri_cuda_precise;
+
 /* Whether two units copy from each other. Found out when first asked. */
 typedef enum hri_cuda_peering {
     HRI_CUDA_UNASKED,
@@ -49,6 +64,7 @@ typedef struct hri_cuda_unit {
     uint32_t opens;
     cu_context context; /* the primary one; NULL when opens is 0 */
     hri_cuda_kernel kernels[HRI_CUDA_TYPES][HRI_CUDA_FORMS];
+    hri_cuda_precise precise[HRI_CUDA_TYPES];
     hri_device_info described; /* what the driver said last; path "": nothing */
     hri_cuda_peering *peers; /* by index; guarded by another lock, in unit.c */
     /* of fault.c, whose lock guards what follows */
@@ -156,6 +172,21 @@ hr_status hri_cuda_gemm(hri_cuda_queue *queue, const void *gemm);
  * for. */
 void hri_cuda_arithmetic_name(char *text, size_t bytes);
 
+/* precise.c: enqueue packing and products of HR_COMPUTE_PRECISE. ordered
+ * enqueues a reproducible product of the elements that a mask of bytes chooses:
+ * see kernels/cuda/gemm.cu. The unit's context is current. */
+typedef hr_status hri_cuda_ordered_function(hri_cuda_queue *queue,
+                                            const hri_gemm *gemm,
+                                            cu_address mask);
+hr_status hri_cuda_pack_precise(hri_cuda_queue *queue, const hri_pack *pack);
+hr_status hri_cuda_gemm_precise(hri_cuda_queue *queue, const hri_gemm *gemm,
+                                hri_cuda_ordered_function *ordered);
+/* Machine code of its kernels. The caller frees it. */
+hr_status hri_cuda_precise_compile(const char *path, int capability,
+                                   hr_type type, char **image);
+/* Unload the kernels. The unit's context is current. */
+void hri_cuda_precise_unload(hri_cuda_unit *unit);
+
 /* Machine code of our kernel for a type of A and B. The process keeps it. Any
  * capability such as 90 will do, and no GPU is needed. */
 hr_status hri_cuda_kernel_compile(const char *path, int capability,
@@ -195,7 +226,8 @@ hr_status hri_nvrtc_load(void);
 /* "NVRTC 13.0", or "" without it. */
 const char *hri_nvrtc_name(void);
 /* Compile source for devices of a capability (90 for 9.0). The list of options
- * ends with NULL. *image is machine code, or PTX where the compiler is older
+ * ends with NULL; the first may be --gpu-architecture=sm_90a or so instead of
+ * the usual one. *image is machine code, or PTX where the compiler is older
  * than the device. It has *bytes bytes (unless bytes is NULL), and the caller
  * frees it. HR_ERROR_BUILD with the compiler's first error.
  * HR_ERROR_UNSUPPORTED for a device that the compiler no longer supports. For

@@ -35,6 +35,7 @@ static hr_status ask_driver(const hri_cuda_unit *unit, hri_device_info *info)
     d.memory_bytes = d.free_bytes = d.allocation_bytes = bytes;
     d.gemm_bytes = hri_cublas_bytes(unit->capability);
     d.packed = hri_cublas_packed(unit->capability);
+    d.packs_precise = true;
     d.compute_units =
         (uint32_t)hri_cuda_unit_number(unit, CU_ATTRIBUTE_MULTIPROCESSORS);
     *info = d;

@@ -8,6 +8,7 @@
 #include "base/environment.h"
 #include "base/matrix.h"
 #include "base/size.h"
+#include "hal/precise.h"
 
 /* ---- the kernel */
 
@@ -180,6 +181,10 @@ bool hri_cuda_gemm_offered(hri_device *device, hr_type type, hr_type c_type,
         return type != HR_I8 && hri_types_multiply(type, c_type) &&
                hri_nvrtc_load() == HR_OK;
     }
+    if (compute == HR_COMPUTE_PRECISE) {
+        return hri_is_precise_type(type) && type == c_type &&
+               hri_nvrtc_load() == HR_OK;
+    }
     /* cuBLAS does not conjugate without transposing, multiplies integers only
      * in few cases, and adds to halves what is a half already */
     const bool incomplete = hri_is_complex(type) || type == HR_I8 ||
@@ -191,7 +196,8 @@ bool hri_cuda_gemm_offered(hri_device *device, hr_type type, hr_type c_type,
 /* Launch the kernel with the arguments of kernels/cuda/gemm.cu, one block for
  * each tile of C. */
 static cu_result launch_kernel(const hri_cuda_queue *queue,
-                               cu_function function, const hri_gemm *g)
+                               cu_function function, const hri_gemm *g,
+                               cu_address mask)
 {
     const layout *l = &layouts[g->type];
     int64_t across = hri_ceil_div(g->n, l->wn * l->rn);
@@ -217,7 +223,8 @@ static cu_result launch_kernel(const hri_cuda_queue *queue,
                          &alpha,
                          &beta,
                          &flags,
-                         &across};
+                         &across,
+                         &mask};
     if (tiles > INT32_MAX) {
         return CU_INVALID_VALUE;
     }
@@ -226,7 +233,9 @@ static cu_result launch_kernel(const hri_cuda_queue *queue,
                                    queue->stream, arguments, NULL);
 }
 
-static hr_status run_kernel(hri_cuda_queue *queue, const hri_gemm *g)
+/* mask: see kernels/cuda/gemm.cu; 0: all of C is wanted. */
+static hr_status run_kernel(hri_cuda_queue *queue, const hri_gemm *g,
+                            cu_address mask)
 {
     const hri_cuda_form form = g->compute == HR_COMPUTE_REPRODUCIBLE
                                    ? HRI_CUDA_ORDERED
@@ -240,7 +249,8 @@ static hr_status run_kernel(hri_cuda_queue *queue, const hri_gemm *g)
                         hr_type_name(g->c_type), hr_last_error());
     }
     HRI_TRY(get_kernel(queue->unit, g->type, form, &kernel));
-    return hri_cuda_check(queue->unit->path, launch_kernel(queue, kernel, g),
+    return hri_cuda_check(queue->unit->path,
+                          launch_kernel(queue, kernel, g, mask),
                           "cuLaunchKernel");
 }
 
@@ -270,7 +280,7 @@ static hr_status scale_c(hri_cuda_queue *queue, const hri_gemm *g)
         return HR_OK;
     }
     const hri_gemm scaling = hri_gemm_scaling(g);
-    return run_kernel(queue, &scaling);
+    return run_kernel(queue, &scaling, 0);
 }
 
 /* ---- halves that are added to */
@@ -340,7 +350,7 @@ static hr_status add_block(hri_cuda_queue *queue, const hri_gemm *block,
         return add_sums(queue, block, sums);
     }
     return block->batch.count > 1 ? hri_gemm_each(queue, block, multiply_one)
-                                  : run_kernel(queue, block);
+                                  : run_kernel(queue, block, 0);
 }
 
 /* The length of equal blocks of at most `most`, a multiple of GRAIN: whole
@@ -398,17 +408,20 @@ static hr_status multiply_one(void *data, const hri_gemm *g)
     if (hri_gemm_only_scales(g)) {
         return scale_c(queue, g);
     }
+    if (g->compute == HR_COMPUTE_PRECISE) {
+        return hri_cuda_gemm_precise(queue, g, run_kernel);
+    }
     if (g->compute != HR_COMPUTE_REPRODUCIBLE) {
         HRI_TRY(multiply_fast(queue, g, &done));
     }
-    return done ? HR_OK : run_kernel(queue, g);
+    return done ? HR_OK : run_kernel(queue, g, 0);
 }
 
 /* By one call of cuBLAS where it offers that. */
 static hr_status multiply_batch(hri_cuda_queue *queue, const hri_gemm *g)
 {
     bool done = false;
-    if (!hri_gemm_only_scales(g) && g->compute != HR_COMPUTE_REPRODUCIBLE) {
+    if (!hri_gemm_only_scales(g) && g->compute < HR_COMPUTE_REPRODUCIBLE) {
         HRI_TRY(multiply_fast(queue, g, &done));
     }
     return done ? HR_OK : hri_gemm_each(queue, g, multiply_one);

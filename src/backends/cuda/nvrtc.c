@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "backends/cuda/cuda.h"
 
@@ -140,9 +141,13 @@ hr_status hri_nvrtc_compile(const char *path, const hr_kernel *kernel,
             "%s: %s no longer compiles for devices of capability %d.%d", path,
             library_name, capability / 10, capability % 10);
     }
+    const bool named = options[0] != NULL &&
+                       strncmp(options[0], "--gpu-architecture=", 19) == 0;
     snprintf(target_option, sizeof target_option, "--gpu-architecture=%s_%d",
              target == capability ? "sm" : "compute", target);
-    all[count++] = target_option;
+    if (!named) {
+        all[count++] = target_option;
+    }
     while (*options != NULL && count < MAX_OPTIONS) {
         all[count++] = *options++;
     }

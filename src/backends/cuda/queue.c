@@ -462,9 +462,17 @@ static hr_status queue_gemm(hri_queue *queue, const hri_gemm *gemm)
     return enqueue(queue, "a product", hri_cuda_gemm, gemm);
 }
 
+static hr_status pack_panel(hri_cuda_queue *queue, const void *data)
+{
+    const hri_pack *pack = data;
+    return pack->compute == HR_COMPUTE_PRECISE
+               ? hri_cuda_pack_precise(queue, pack)
+               : hri_cublas_pack(queue, pack);
+}
+
 static hr_status queue_pack(hri_queue *queue, const hri_pack *pack)
 {
-    return enqueue(queue, "a matrix is packed", hri_cublas_pack, pack);
+    return enqueue(queue, "a matrix is packed", pack_panel, pack);
 }
 
 static hr_status queue_launch(hri_queue *base, const hri_launch *launch)

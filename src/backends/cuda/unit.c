@@ -150,6 +150,7 @@ static void forget_peers(hri_cuda_unit *unit)
 /* The unit's context is current. */
 static void release_kernels(hri_cuda_unit *unit)
 {
+    hri_cuda_precise_unload(unit);
     hri_cuda_kernel *all = &unit->kernels[0][0];
     for (size_t i = 0; i < sizeof unit->kernels / sizeof *all; i++) {
         if (all[i].module != NULL) {

@@ -10,6 +10,8 @@
 
 #include "backends/host/builtin.h"
 #include "backends/host/cblas.h"
+#include "backends/host/host.h"
+#include "backends/host/precise.h"
 #include "base/environment.h"
 #include "base/library.h"
 #include "base/matrix.h"
@@ -72,13 +74,17 @@ static bool asks_cblas(const hri_gemm *gemm)
 {
     return chosen.use_cblas && gemm->m > 0 && gemm->n > 0 &&
            !hri_gemm_only_scales(gemm) &&
-           gemm->compute != HR_COMPUTE_REPRODUCIBLE;
+           gemm->compute < HR_COMPUTE_REPRODUCIBLE;
 }
 
 /* By so many threads of a CBLAS, else by the pool. */
 static hr_status multiply_one(hri_pool *pool, uint32_t threads,
                               const hri_gemm *gemm)
 {
+    if (gemm->compute == HR_COMPUTE_PRECISE && gemm->m > 0 && gemm->n > 0 &&
+        !hri_gemm_only_scales(gemm)) {
+        return hri_host_gemm_precise(pool, gemm);
+    }
     return asks_cblas(gemm) && hri_cblas_gemm(&chosen.cblas, threads, gemm)
                ? HR_OK
                : hri_host_gemm_builtin(pool, gemm);
@@ -155,4 +161,13 @@ hr_status hri_host_gemm(hri_pool *pool, const hri_gemm *gemm)
     return gemm->batch.count > 1
                ? multiply_batch(pool, gemm)
                : multiply_one(pool, hri_pool_threads(pool), gemm);
+}
+
+void hri_host_gemm_pack(hri_pool *pool, const hri_pack *pack)
+{
+    if (pack->compute == HR_COMPUTE_PRECISE) {
+        hri_host_pack_precise(pool, pack);
+    } else {
+        hri_host_pack(pack);
+    }
 }

@@ -27,6 +27,9 @@ const char *hri_host_arithmetic_name(void);
  * packing. */
 hr_status hri_host_gemm(hri_pool *pool, const hri_gemm *gemm);
 
+/* Pack a panel for hri_host_gemm, at once. */
+void hri_host_gemm_pack(hri_pool *pool, const hri_pack *pack);
+
 /* Whether that changes settings of the calling thread, which should be one of
  * the library's then. */
 bool hri_host_gemm_sets_thread(void);

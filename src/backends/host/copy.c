@@ -76,13 +76,13 @@ void hri_host_pack(const hri_pack *t)
     enum { EDGE = 32 };
     const size_t size = hr_type_size(t->type);
     unsigned char *to = hri_host_address(&t->to);
-    const unsigned char *from = hri_host_address(&t->from);
+    const unsigned char *from = hri_host_address(&t->from.place);
     for (int64_t r0 = 0; r0 < t->rows; r0 += EDGE) {
         for (int64_t c0 = 0; c0 < t->cols; c0 += EDGE) {
             for (int64_t r = r0; r < hri_min(r0 + EDGE, t->rows); r++) {
                 for (int64_t c = c0; c < hri_min(c0 + EDGE, t->cols); c++) {
                     memcpy(to + (size_t)(c * t->to_stride + r) * size,
-                           from + (size_t)(r * t->from_stride + c) * size,
+                           from + (size_t)(r * t->from.row_stride + c) * size,
                            size);
                 }
             }

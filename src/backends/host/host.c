@@ -11,6 +11,7 @@
 #include "base/matrix.h"
 #include "base/pages.h"
 #include "base/threads.h"
+#include "hal/precise.h"
 
 static hr_status host_gemm_now(hri_device *device, const hri_gemm *gemm)
 {
@@ -113,6 +114,8 @@ static bool host_gemm_offered(hri_device *device, hr_type type, hr_type c_type,
     return hri_types_multiply(type, c_type) &&
            (compute == HR_COMPUTE_NATIVE ||
             (compute == HR_COMPUTE_REPRODUCIBLE && type != HR_I8 &&
+             hri_host_gemm_is_ordered()) ||
+            (compute == HR_COMPUTE_PRECISE && hri_is_precise_type(type) &&
              hri_host_gemm_is_ordered()));
 }
 

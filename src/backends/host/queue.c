@@ -239,7 +239,8 @@ static hr_status run_command(host_queue *queue, const host_command *command)
         return hri_host_gemm(hri_host_pool(queue->base.device),
                              &command->as.gemm);
     case COMMAND_PACK:
-        hri_host_pack(&command->as.pack);
+        hri_host_gemm_pack(hri_host_pool(queue->base.device),
+                           &command->as.pack);
         break;
     case COMMAND_LAUNCH:
         hri_host_launch_run(command->as.launch);

@@ -92,7 +92,9 @@ enum {
     CL_FP_ROUND_TO_NEAREST = 1 << 2,
     CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT = 1 << 7,
     CL_MEM_READ_WRITE = 1 << 0,
+    CL_MEM_READ_ONLY = 1 << 2,
     CL_MEM_ALLOC_HOST_PTR = 1 << 4,
+    CL_MEM_COPY_HOST_PTR = 1 << 5,
     CL_MAP_READ = 1 << 0,
     CL_MAP_WRITE = 1 << 1
 };

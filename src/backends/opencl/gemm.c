@@ -6,6 +6,7 @@
 #include "backends/opencl/opencl.h"
 #include "base/matrix.h"
 #include "base/size.h"
+#include "hal/precise.h"
 
 /* kernels/opencl: numbers.cl, and then gemm.cl or tuned.cl */
 extern const char hri_cl_gemm_source[], hri_cl_tuned_source[];
@@ -274,6 +275,12 @@ void hri_cl_programs_release(hri_cl_unit *unit)
             all[i] = NULL;
         }
     }
+    for (int type = 0; type < HRI_CL_TYPES; type++) {
+        if (unit->precise[type] != NULL) {
+            hri_cl.clReleaseProgram(unit->precise[type]);
+            unit->precise[type] = NULL;
+        }
+    }
 }
 
 /* ---- products */
@@ -282,8 +289,10 @@ bool hri_cl_gemm_offered(hri_device *device, hr_type type, hr_type c_type,
                          hr_compute compute)
 {
     const hri_cl_unit *unit = ((hri_cl_device *)device)->unit;
-    const bool offered = compute == HR_COMPUTE_REPRODUCIBLE
-                             ? type != HR_I8 && hri_cl_unit_is_ieee(unit)
+    const bool ordered = type != HR_I8 && hri_cl_unit_is_ieee(unit);
+    const bool offered = compute == HR_COMPUTE_REPRODUCIBLE ? ordered
+                         : compute == HR_COMPUTE_PRECISE
+                             ? ordered && hri_is_precise_type(type)
                              : compute == HR_COMPUTE_NATIVE;
     return offered && hri_types_multiply(type, c_type) &&
            (!is_double(type) ||
@@ -296,7 +305,8 @@ static int64_t start_of(const hri_operand *operand, hr_type type)
     return (int64_t)(operand->place.offset / hr_type_size(type));
 }
 
-static cl_int set_arguments(cl_kernel kernel, const hri_gemm *g)
+static cl_int set_arguments(cl_kernel kernel, const hri_gemm *g,
+                            const hri_place *mask)
 {
     const hri_factor alpha = hri_factor_of(g->type, g->alpha);
     const hri_factor beta = hri_factor_of(g->type, g->beta);
@@ -308,6 +318,10 @@ static cl_int set_arguments(cl_kernel kernel, const hri_gemm *g)
     const cl_mem memory[3] = {hri_cl_memory(g->a.place.buffer),
                               hri_cl_memory(g->b.place.buffer),
                               hri_cl_memory(g->c.place.buffer)};
+    cl_mem chosen = mask != NULL ? hri_cl_memory(mask->buffer) : NULL;
+    const int64_t mask_start = mask != NULL ? (int64_t)mask->offset : 0;
+    /* only ordered products have the last two */
+    const cl_uint more = g->compute == HR_COMPUTE_REPRODUCIBLE ? 2 : 0;
     const struct {
         size_t bytes;
         const void *value;
@@ -329,8 +343,11 @@ static cl_int set_arguments(cl_kernel kernel, const hri_gemm *g)
         {factor_bytes, &alpha},
         {factor_bytes, &beta},
         {sizeof flags, &flags},
+        {sizeof chosen, &chosen},
+        {sizeof mask_start, &mask_start},
     };
-    for (cl_uint i = 0; i < sizeof arguments / sizeof arguments[0]; i++) {
+    const cl_uint count = sizeof arguments / sizeof arguments[0] - 2 + more;
+    for (cl_uint i = 0; i < count; i++) {
         cl_int error = hri_cl.clSetKernelArg(kernel, i, arguments[i].bytes,
                                              arguments[i].value);
         if (error != CL_SUCCESS) {
@@ -340,14 +357,16 @@ static cl_int set_arguments(cl_kernel kernel, const hri_gemm *g)
     return CL_SUCCESS;
 }
 
-static hr_status run_kernel(hri_cl_queue *queue, const hri_gemm *g)
+/* mask: see kernels/opencl/gemm.cl; NULL: all of C is wanted. */
+static hr_status run_kernel(hri_cl_queue *queue, const hri_gemm *g,
+                            const hri_place *mask)
 {
     hri_cl_purpose purpose;
     const hri_cl_layout layout = layout_of(queue, g, &purpose);
     hri_cl_kernel *k = &queue->kernels[g->type][purpose];
     HRI_TRY(make_kernel(((hri_cl_device *)queue->base.device)->unit, layout,
                         g->type, purpose == HRI_CL_ORDERED, k));
-    cl_int error = set_arguments(k->kernel, g);
+    cl_int error = set_arguments(k->kernel, g, mask);
     if (error == CL_SUCCESS) {
         const size_t items[2] = {
             (size_t)hri_ceil_div(g->n, (int64_t)k->tile[0]) * k->items[0],
@@ -363,12 +382,15 @@ static hr_status multiply_one(void *data, const hri_gemm *g)
     hri_cl_queue *queue = data;
     if (hri_gemm_only_scales(g)) {
         const hri_gemm scaling = hri_gemm_scaling(g);
-        return run_kernel(queue, &scaling);
+        return run_kernel(queue, &scaling, NULL);
+    }
+    if (g->compute == HR_COMPUTE_PRECISE) {
+        return hri_cl_gemm_precise(queue, g, run_kernel);
     }
     const bool ours = g->compute == HR_COMPUTE_REPRODUCIBLE;
     return !ours && hri_cl_clblast_suits(queue, g)
                ? hri_cl_clblast_gemm(queue, g)
-               : run_kernel(queue, g);
+               : run_kernel(queue, g, NULL);
 }
 
 hr_status hri_cl_gemm(hri_cl_queue *queue, const hri_gemm *g)

@@ -42,6 +42,7 @@ typedef struct hri_cl_unit {
     hri_cl_pinned *pinned; /* list of what allocate_pinned gave */
     /* built on first use; the last index: whether it is reproducible */
     cl_program programs[HRI_CL_LAYOUTS][HRI_CL_TYPES][2];
+    cl_program precise[HRI_CL_TYPES]; /* likewise */
 } hri_cl_unit;
 
 typedef struct hri_cl_device {
@@ -72,11 +73,21 @@ typedef enum hri_cl_purpose {
     HRI_CL_PURPOSES
 } hri_cl_purpose;
 
+/* The kernels of a precise product. */
+typedef enum hri_cl_step {
+    HRI_CL_FIND_LINES,
+    HRI_CL_CONVERT_LINES,
+    HRI_CL_MULTIPLY_RESIDUES,
+    HRI_CL_MAKE_NUMBERS,
+    HRI_CL_STEPS
+} hri_cl_step;
+
 typedef struct hri_cl_queue {
     hri_queue base;
     cl_command_queue queue;
     hri_sticky_error *sticky;
     hri_cl_kernel kernels[HRI_CL_TYPES][HRI_CL_PURPOSES];
+    cl_kernel precise[HRI_CL_TYPES][HRI_CL_STEPS]; /* NULL: not made yet */
 } hri_cl_queue;
 
 /* api.c: ask for a property of the device. False when the device does not tell
@@ -136,6 +147,17 @@ uint32_t hri_cl_gemm_variants(hri_device *device, hr_type type,
 void hri_cl_choose_variant(hri_device *device, hr_type type, uint32_t variant);
 /* Enqueue a product. The queue does not keep the error. */
 hr_status hri_cl_gemm(hri_cl_queue *queue, const hri_gemm *gemm);
+
+/* precise.c: enqueue packing and products of HR_COMPUTE_PRECISE. ordered
+ * enqueues a reproducible product of the elements that a mask of bytes chooses:
+ * see kernels/opencl/gemm.cl. */
+typedef hr_status hri_cl_ordered_function(hri_cl_queue *queue,
+                                          const hri_gemm *gemm,
+                                          const hri_place *mask);
+hr_status hri_cl_pack_precise(hri_cl_queue *queue, const hri_pack *pack);
+hr_status hri_cl_gemm_precise(hri_cl_queue *queue, const hri_gemm *gemm,
+                              hri_cl_ordered_function *ordered);
+void hri_cl_precise_release(hri_cl_queue *queue);
 
 /* launch.c: compile. HR_ERROR_BUILD with the first error of the log. kernel is
  * the caller's, for messages, or NULL. */

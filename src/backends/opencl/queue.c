@@ -267,6 +267,7 @@ static void queue_destroy(hri_queue *base)
             }
         }
     }
+    hri_cl_precise_release(queue);
     hri_sticky_drop(queue->sticky);
     free(queue);
 }
@@ -353,6 +354,16 @@ static hr_status queue_gemm(hri_queue *base, const hri_gemm *gemm)
     return hri_sticky_keep(queue->sticky, hri_cl_gemm(queue, gemm));
 }
 
+static hr_status queue_pack(hri_queue *base, const hri_pack *pack)
+{
+    hri_cl_queue *queue = (hri_cl_queue *)base;
+    HRI_TRY(hri_sticky_raise(queue->sticky));
+    return pack->compute == HR_COMPUTE_PRECISE
+               ? hri_sticky_keep(queue->sticky,
+                                 hri_cl_pack_precise(queue, pack))
+               : hri_no_pack(base, pack);
+}
+
 static hr_status queue_launch(hri_queue *base, const hri_launch *launch)
 {
     hri_cl_queue *queue = (hri_cl_queue *)base;
@@ -378,7 +389,7 @@ static const hri_queue_ops queue_ops = {
     .copy = queue_copy,
     .fill = queue_fill,
     .gemm = queue_gemm,
-    .pack = hri_no_pack,
+    .pack = queue_pack,
     .launch = queue_launch,
     .record = queue_record,
     .wait = queue_wait,

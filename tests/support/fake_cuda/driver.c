@@ -14,9 +14,19 @@ enum { MAX_CONTEXTS = 16 };
 enum { STREAM_BYTES = 1 << 17 }; /* of free memory, to create one */
 enum { URGENT = -5 };            /* the greatest priority of a stream */
 
+/* The kernels of a precise product. */
+static const char *const steps[] = {"find_lines", "convert_lines",
+                                    "multiply_residues", "make_numbers"};
+enum { STEPS = sizeof steps / sizeof steps[0] };
+
+/* A function of a module: it begins with the text of the module's options. */
 struct cu_module_object {
     char text[512];
-    const void *kernel; /* of the program under test; NULL: our gemm */
+    const void *kernel; /* of the program under test; NULL: ours */
+    cu_module module;   /* the step's; NULL: this is a module, and its only
+                           function */
+    int step;
+    struct cu_module_object *steps[STEPS]; /* NULL: not asked for */
 };
 
 static struct cu_context_object contexts[FAKE_CUDA_MAX_DEVICES];
@@ -192,7 +202,7 @@ cu_result cuFuncGetAttribute(int *value, int attribute, cu_function function)
 cu_result cuFuncSetAttribute(cu_function function, int attribute, int value)
 {
     (void)function;
-    return attribute == CU_FUNCTION_MAX_DYNAMIC_BYTES && value == 99 << 10
+    return attribute == CU_FUNCTION_MAX_DYNAMIC_BYTES && value <= 227 << 10
                ? CU_SUCCESS
                : CU_INVALID_VALUE;
 }
@@ -394,13 +404,38 @@ cu_result cuModuleLoadData(cu_module *module, const void *image)
 cu_result cuModuleUnload(cu_module module)
 {
     state.objects--;
+    for (int i = 0; i < STEPS; i++) {
+        free(module->steps[i]);
+    }
     free(module);
     return CU_SUCCESS;
+}
+
+/* The function of a step. */
+static cu_module find_step(cu_module module, const char *name)
+{
+    for (int i = 0; i < STEPS; i++) {
+        if (strcmp(name, steps[i]) == 0) {
+            if (module->steps[i] == NULL) {
+                module->steps[i] = calloc(1, sizeof *module);
+                *module->steps[i] = *module;
+                module->steps[i]->module = module;
+                module->steps[i]->step = i;
+            }
+            return module->steps[i];
+        }
+    }
+    return NULL;
 }
 
 cu_result cuModuleGetFunction(cu_function *function, cu_module module,
                               const char *name)
 {
+    cu_module step = find_step(module, name);
+    if (step != NULL) {
+        *function = (cu_function)(void *)step;
+        return CU_SUCCESS;
+    }
     *function = (cu_function)(void *)module;
     module->kernel = fake_find_kernel(name);
     return strcmp(name, "gemm") == 0 || strcmp(name, "add") == 0 ||
@@ -448,8 +483,8 @@ static cu_result multiply_tiles(const char *text, void **arguments,
                                 const unsigned blocks[3],
                                 const unsigned items[3])
 {
-    int64_t n[15] = {0};
-    for (int i = 0; i < 15; i++) {
+    int64_t n[16] = {0};
+    for (int i = 0; i < 16; i++) {
         if (i != 11 && i != 12) {
             memcpy(&n[i], arguments[i], i == 13 ? 4 : 8);
         }
@@ -466,7 +501,8 @@ static cu_result multiply_tiles(const char *text, void **arguments,
         .k = n[2],
         .a = {(void *)(uintptr_t)n[3], n[4], n[5], (n[13] & 1) != 0},
         .b = {(void *)(uintptr_t)n[6], n[7], n[8], (n[13] & 2) != 0},
-        .c = {(void *)(uintptr_t)n[9], n[10], 1, false}};
+        .c = {(void *)(uintptr_t)n[9], n[10], 1, false},
+        .mask = (const uint8_t *)(uintptr_t)n[15]};
     int tm = read_definition(text, "-DWM=") * read_definition(text, "-DRM=");
     int tn = read_definition(text, "-DWN=") * read_definition(text, "-DRN=");
     int64_t tiles = (p.n + tn - 1) / tn * ((p.m + tm - 1) / tm);
@@ -506,6 +542,11 @@ cu_result cuLaunchKernel(cu_function function, unsigned x, unsigned y,
                                                  shared, arguments);
     }
     HRI_TRY(fake_refuse(stream)); /* our gemm is no part of graphs */
+    if (((cu_module)(void *)function)->module != NULL) {
+        fake_precise_step(((cu_module)(void *)function)->step,
+                          read_definition(text, "-DPARTS="), arguments);
+        return CU_SUCCESS;
+    }
     if (read_definition(text, "-DADD=") != 0) {
         return add_sums((hr_type)read_definition(text, "-DIN="), arguments,
                         (int64_t)x * items_x);

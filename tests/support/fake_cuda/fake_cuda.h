@@ -61,6 +61,8 @@ typedef struct fake_product {
     int64_t m, n, k;
     double alpha[2], beta[2];
     fake_operand a, b, c;
+    const uint8_t *mask; /* of ordered products: elements of C that are wanted;
+                            NULL: all are */
 } fake_product;
 
 void fake_multiply(const fake_product *product);
@@ -77,6 +79,9 @@ typedef struct fake_sums {
     float beta;
 } fake_sums;
 void fake_add(const fake_sums *s);
+/* precise.c: kernel number `step` of find_lines, convert_lines,
+ * multiply_residues and make_numbers. */
+void fake_precise_step(int step, int parts, void **arguments);
 /* The same with the roundings of HR_COMPUTE_REPRODUCIBLE. False: no memory. */
 bool fake_multiply_ordered(const fake_product *product);
 

@@ -180,6 +180,9 @@ bool fake_multiply_ordered(const fake_product *p)
         for (int64_t j = 0; j < p->n; j++) {
             const int64_t at = i * p->c.row_stride + j * p->c.col_stride;
             double c[2] = {0.0, 0.0};
+            if (p->mask != NULL && p->mask[i * p->n + j] == 0) {
+                continue;
+            }
             if (read) {
                 load_element(p->c_type, &p->c, at, c);
             }

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+#include "hal/precise.h"
+
+#include "base/size.h"
+
+/* Coprime. */
+static const u32 moduli[PRECISE_MODULI] = {256, 255, 253, 251, 247, 241,
+                                           239, 233, 229, 227, 223, 217,
+                                           211, 199, 197, 193};
+
+/* How many moduli make an integer of more than 2^(bits + 1.4). */
+typedef struct room {
+    i32 moduli, bits;
+} room;
+
+/* Short slices have fewer numbers to be right with. */
+static room room_of(bool wide, i32 up)
+{
+    if (wide) {
+        return up >= 14 ? (room){15, 116} : (room){16, 124};
+    }
+    return up >= 9 ? (room){8, 62} : (room){9, 70};
+}
+
+static void multiply(u32 number[4], u32 factor)
+{
+    u64 carry = 0;
+    for (int i = 0; i < 4; i++) {
+        carry += (u64)number[i] * factor;
+        number[i] = (u32)carry;
+        carry >>= 32;
+    }
+}
+
+/* The x in (0, modulus) with x n = 1 modulo modulus. */
+static u32 inverse_of(u32 n, u32 modulus)
+{
+    u32 x = 1;
+    while (x * n % modulus != 1) {
+        x++;
+    }
+    return x;
+}
+
+static void fill_modulus(precise_form *f, int m)
+{
+    const u32 modulus = moduli[m];
+    u32 rest = 1;
+    f->modulus[m] = modulus;
+    f->magic[m] = (u32)((UINT64_C(1) << 32) / modulus);
+    f->above[m] = ((UINT32_C(1) << 30) / modulus + 1) * modulus;
+    f->share[m] = 1.0f / (float)modulus;
+    f->weight[m][0] = 1;
+    for (int i = 0; i < f->moduli; i++) {
+        if (i != m) {
+            multiply(f->weight[m], moduli[i]);
+            rest = rest * moduli[i] % modulus;
+        }
+    }
+    const u32 inverse = inverse_of(rest, modulus);
+    for (int i = 0; i < 3; i++) {
+        const u32 power = (u32)((UINT64_C(1) << 21 * i) % modulus);
+        f->factor[0][m][i] = power * inverse % modulus;
+        f->factor[1][m][i] = power;
+    }
+}
+
+static bool is_wide(hr_type type)
+{
+    return type == HR_F64 || type == HR_C64;
+}
+
+/* The form of a slice of k with `count` elements. */
+static precise_form form_of(hr_type type, int64_t count)
+{
+    const i32 numbers = (i32)count * hri_precise_parts(type);
+    precise_form f = {.wide = is_wide(type), .count = numbers};
+    f.log2 = 31 - __builtin_clz((u32)numbers);
+    const i32 up = f.log2 + (numbers > 1 << f.log2);
+    const room r = room_of(is_wide(type), up);
+    f.moduli = r.moduli;
+    f.bits = (r.bits - up) / 2;
+    f.product[0] = 1;
+    for (int m = 0; m < f.moduli; m++) {
+        fill_modulus(&f, m);
+        multiply(f.product, moduli[m]);
+    }
+    return f;
+}
+
+int64_t hri_precise_depth(hr_type type)
+{
+    return PRECISE_DEPTH / hri_precise_parts(type);
+}
+
+bool hri_precise_next(hr_type type, int64_t k, hri_precise_slice *p)
+{
+    enum { STEP = 128 };
+    const int64_t first = p->first + p->length, before = p->length;
+    if (first >= k) {
+        return false;
+    }
+    p->first = first;
+    p->length = hri_min(k - first, hri_precise_depth(type));
+    p->width = hri_round_up(p->length * hri_precise_parts(type), STEP);
+    if (p->length != before) {
+        p->form = form_of(type, p->length);
+    }
+    p->parts = hri_precise_parts(type);
+    return true;
+}
+
+uint64_t hri_precise_known(const hri_precise_slice *p, int side, int64_t count)
+{
+    enum { LINES = 64 }; /* as kernels/cuda/precise_dots.cu wants */
+    const int64_t lines =
+        hri_round_up(count * (side == 1 ? p->parts : 1), LINES);
+    return (uint64_t)(p->form.moduli * lines * p->width);
+}
+
+uint64_t hri_precise_size(const hri_precise_slice *p, int side, int64_t count)
+{
+    enum { ALIGNMENT = 256 };
+    const int64_t lines = count * (int64_t)sizeof(precise_line);
+    return hri_precise_known(p, side, count) +
+           (uint64_t)hri_round_up(lines, ALIGNMENT);
+}
+
+uint64_t hri_precise_bytes(hr_type type, int side, int64_t count, int64_t k)
+{
+    enum { LARGEST = 1 << 28 }; /* of lines, and of numbers in a line */
+    hri_precise_slice slice = {0};
+    uint64_t bytes = 0;
+    if (count > LARGEST || k > LARGEST) {
+        return UINT64_MAX;
+    }
+    while (hri_precise_next(type, k, &slice)) {
+        bytes += hri_precise_size(&slice, side, count);
+    }
+    return bytes;
+}
+
+static uint64_t bytes_of(hr_type type, int64_t rows, int64_t cols)
+{
+    const int planes = is_wide(type) ? 16 : 9;
+    return (uint64_t)(planes * hri_precise_parts(type) + 1) * (uint64_t)rows *
+           (uint64_t)cols;
+}
+
+void hri_precise_block(hr_type type, int64_t *rows, int64_t *cols)
+{
+    enum { GRAIN = 256 };
+    const uint64_t most = UINT64_C(256) << 20;
+    while (*rows > GRAIN * GRAIN || *cols > GRAIN * GRAIN ||
+           bytes_of(type, *rows, *cols) > most) {
+        int64_t *longer = *rows > *cols ? rows : cols;
+        *longer = hri_round_up(hri_ceil_div(*longer, 2), GRAIN);
+    }
+}
+
+uint64_t hri_precise_scratch(hr_type type, int64_t rows, int64_t cols)
+{
+    enum { ALIGNMENT = 256 };
+    hri_precise_block(type, &rows, &cols);
+    return (uint64_t)hri_round_up((int64_t)bytes_of(type, rows, cols),
+                                  ALIGNMENT);
+}

@@ -22,7 +22,6 @@
 enum {
     BLOCK = 64,         /* rows and columns of C that a thread takes */
     LINES = 512,        /* rows of A in a panel */
-    STEP = 64,          /* k is padded with zeros to multiples of it */
     B_BYTES = 256 << 20 /* of a panel of B, at most, unless it has BLOCK
                            columns */
 };

@@ -132,7 +132,8 @@ struct hri_executor {
     bool alone;       /* it is brief, and no copy thread helps it */
     bool timed;       /* its tasks have events; false: it is brief, and nobody
                          wants its time */
-    bool tied;        /* run_destroy gives back what it holds, not the call */
+    bool tied;        /* its queues and memory stay with the run when the call
+                         returns, and are given back with the run */
     hr_status failed; /* HR_OK, or how its queues ended */
     bool lost;        /* it failed or is late: others do its tiles */
     bool late;        /* it was lost because it took too long */

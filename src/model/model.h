@@ -119,8 +119,8 @@ hr_status hri_accelerator_rate(hri_accelerator *accelerator,
 double hri_accelerator_known_rate(const hri_accelerator *accelerator,
                                   hri_product_kind kind);
 
-/* What is known, else a guess: of the host in place by its CPUs, of GPUs as of
- * one. */
+/* The rate in flop/s that was measured, else a guess: for the host in place
+ * from the number of its CPUs, for any GPU the same. */
 double hri_accelerator_likely_rate(const hri_accelerator *accelerator,
                                    hri_product_kind kind);
 

@@ -16,14 +16,14 @@ typedef struct hri_trial {
     /* Called after the tries of a size, also when prepare failed: wait, and
      * release what prepare took. */
     hr_status (*finish)(void *data);
-    int64_t first, most; /* the sizes to try, */
-    int64_t growth;      /* each so many times the one before, */
-    double enough;       /* until a try takes so many seconds */
-    /* Optional. The work of a size: they also grow until two in a row that take
-     * long enough have the same rate, to a twentieth, */
+    int64_t first, most; /* the smallest and the largest size to try */
+    int64_t growth;      /* the ratio of a size to the size before */
+    double enough;       /* seconds: a longer try may be the last one */
+    /* The operations of a size. If it is set, tries go on until two in a row
+     * that take `enough` have the same rate, to a twentieth. May be NULL. */
     double (*work)(const void *data, int64_t size);
-    double most_seconds; /* but not when two more tries would take longer than
-                            this with all before */
+    double most_seconds; /* with `work`: no further try where all tries and two
+                            more would take longer than this */
 } hri_trial;
 
 typedef struct hri_probed {

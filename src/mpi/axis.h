@@ -15,11 +15,12 @@
 typedef struct hri_blocks {
     int64_t length;
     int classes;
-    int64_t block;         /* the size of blocks that go around; 0: a list */
-    int first;             /* the class of the first block that goes around */
-    int64_t first_block;   /* the size of that one */
-    const int64_t *bounds; /* [classes + 1] of a list: where its blocks begin,
-                              and the length */
+    int64_t block;         /* block-cyclic: the size of blocks; 0: each class
+                              has one block, from bounds */
+    int first;             /* block-cyclic: the class of the first block */
+    int64_t first_block;   /* block-cyclic: the size of the first block */
+    const int64_t *bounds; /* [classes + 1] where the class's block begins, and
+                              the length; NULL: block-cyclic */
 } hri_blocks;
 
 /* How a section is cut into tiles. If `like` is given, a tile is what lies in

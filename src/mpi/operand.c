@@ -366,10 +366,12 @@ static void sort_cells(hri_mpi_operand *o, int cells, int processes)
     for (int i = 0; i <= processes; i++) {
         first[i + 1] += first[i];
     }
-    for (int i = cells - 1; i >= 0; i--) { /* ends go down to beginnings */
+    /* first[p + 1] is where the cells of p end. Filled from the end, it becomes
+     * where they begin. */
+    for (int i = cells - 1; i >= 0; i--) {
         o->cells[--first[o->owner[i] + 1]] = i;
     }
-    for (int i = 0; i <= processes; i++) { /* a beginning is one too far */
+    for (int i = 0; i <= processes; i++) {
         first[i] = first[i + 1];
     }
     first[processes + 1] = cells;

@@ -127,9 +127,8 @@ typedef struct hri_accelerator {
                                     memory_limit */
     uint64_t memory_used;  /* bytes of buffers that exist, with cached ones */
     uint64_t memory_peak;  /* the most memory_used has been */
-    uint64_t pinned_used;  /* bytes of pinned memory that exist, without small
-                              areas */
-    uint64_t small_used;   /* bytes of small pinned areas that exist */
+    uint64_t pinned_used;  /* bytes of pinned memory in large areas */
+    uint64_t small_used;   /* bytes of pinned memory in small areas */
     hri_threads threads;   /* threads that work for it, on CPUs near it */
     uint32_t copy_threads; /* threads of a copy pool (staging.h); 0: its copies
                               are not staged */

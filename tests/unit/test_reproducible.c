@@ -9,6 +9,8 @@
 
 #include <math.h>
 
+#include <headrace/batch.h>
+
 #include "backends/opencl/opencl.h"
 #include "gemm/check.h"
 #include "hal/precise.h"
@@ -376,6 +378,82 @@ static void run_case(int number)
     problem_finish(&p);
 }
 
+/* A k of three slices. */
+static void precise_slices(void)
+{
+    enum { ROWS = 2, COLS = 3, DEPTH = 70001 };
+    static double a[ROWS * DEPTH], b[DEPTH * COLS], c[ROWS * COLS];
+    double want[ROWS * COLS][2];
+    random_source source = {7};
+    TEST_CASE("a long k is cut into slices");
+    for (int i = 0; i < ROWS * DEPTH; i++) {
+        a[i] = random_unit(&source);
+    }
+    for (int i = 0; i < DEPTH * COLS; i++) {
+        b[i] = random_unit(&source);
+    }
+    const reference_problem g = {hr_real(1.5), hr_real(-0.5),
+                                 hr_matrix_row_major(a, HR_F64, ROWS, DEPTH, 0),
+                                 hr_matrix_row_major(b, HR_F64, DEPTH, COLS, 0),
+                                 hr_matrix_row_major(c, HR_F64, ROWS, COLS, 0)};
+    for (int i = 0; i < ROWS * COLS; i++) {
+        want[i][0] = c[i] = random_unit(&source);
+        want[i][1] = 0.0;
+        CHECK(precise_element(&g, i / COLS, i % COLS, want[i]) == 0);
+    }
+    hr_gemm_options options = HR_GEMM_OPTIONS_INIT;
+    options.compute = HR_COMPUTE_PRECISE;
+    CHECK(hr_gemm(bed.native, g.alpha, g.a, g.b, g.beta, g.c, &options) ==
+          HR_OK);
+    for (int i = 0; i < ROWS * COLS; i++) {
+        CHECK(is_same(c[i], want[i][0]));
+    }
+}
+
+/* Batches and sums have the bits of their products one after another. */
+static void precise_batches_and_sums(void)
+{
+    enum { COUNT = 3, M = 20, N = 30, K = 50 };
+    static float a[COUNT * M * K], b[COUNT * K * N], c[2][COUNT * M * N];
+    random_source source = {11};
+    TEST_CASE("precise batches and sums");
+    for (int i = 0; i < COUNT * M * K; i++) {
+        a[i] = (float)random_unit(&source);
+    }
+    for (int i = 0; i < COUNT * K * N; i++) {
+        b[i] = (float)random_unit(&source);
+    }
+    for (int i = 0; i < COUNT * M * N; i++) {
+        c[0][i] = c[1][i] = (float)random_unit(&source);
+    }
+    hr_matrix as[COUNT], bs[COUNT], cs[COUNT];
+    for (int i = 0; i < COUNT; i++) {
+        as[i] = hr_matrix_row_major(a + i * M * K, HR_F32, M, K, 0);
+        bs[i] = hr_matrix_row_major(b + i * K * N, HR_F32, K, N, 0);
+        cs[i] = hr_matrix_row_major(c[1] + i * M * N, HR_F32, M, N, 0);
+    }
+    const hr_matrix first = hr_matrix_row_major(c[0], HR_F32, M, N, 0);
+    const hr_scalar two = hr_real(2), one = hr_real(1);
+    hr_gemm_options options = HR_GEMM_OPTIONS_INIT;
+    options.compute = HR_COMPUTE_PRECISE;
+    CHECK(hr_gemm_batch(bed.native, COUNT, two,
+                        hr_matrices_strided(as[0], M * K),
+                        hr_matrices_strided(bs[0], K * N), one,
+                        hr_matrices_strided(first, M * N), &options) == HR_OK);
+    for (int i = 0; i < COUNT; i++) {
+        CHECK(hr_gemm(bed.native, two, as[i], bs[i], one, cs[i], &options) ==
+              HR_OK);
+    }
+    CHECK(memcmp(c[0], c[1], sizeof c[0]) == 0);
+    CHECK(hr_gemm_sum(bed.native, two, COUNT, as, bs, one, first, &options) ==
+          HR_OK);
+    for (int i = 0; i < COUNT; i++) {
+        CHECK(hr_gemm(bed.native, two, as[i], bs[i], one, cs[0], &options) ==
+              HR_OK);
+    }
+    CHECK(memcmp(c[0], c[1], sizeof c[0]) == 0);
+}
+
 static void no_tf32(void)
 {
     TEST_CASE("tf32 is refused");
@@ -432,6 +510,8 @@ int main(int count, char **arguments)
     TEST_CASE("most of precise products is not ordered");
     CHECK(one || test_listing() || 2 * bed.ordered_slices < bed.slices);
     if (!one) {
+        TEST(precise_slices());
+        TEST(precise_batches_and_sums());
         TEST(other_layout());
     }
     TEST(no_tf32());

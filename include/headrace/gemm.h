@@ -37,8 +37,9 @@ typedef enum hr_compute {
                                     gives the same bits on any accelerators: see
                                      docs/several-gpus.md */
     HR_COMPUTE_PRECISE = 3 /**< f32, f64, c32, c64: by exact sums of integers,
-                                as accurate as can be and with the same bits on
-                                any accelerators: see docs/precise.md */
+                                with errors below those of NATIVE, and with the
+                                same bits on any accelerators: see
+                                docs/precise.md */
 } hr_compute;
 
 /** What takes the time. */

@@ -346,7 +346,7 @@ static int64_t next_edge(const search *x, int64_t edge)
 static void consider_wide(search *x, int64_t edge)
 {
     const hri_plan_shape *s = x->shape;
-    const int64_t depth = s->whole_k ? s->k : hri_min_depth(s);
+    const int64_t depth = s->whole_k ? s->k : hri_min(s->k, hri_min_depth(s));
     if (edge % MAX_FLAT == 0) {
         consider_tiles(x, edge / MAX_FLAT, edge * MAX_FLAT);
     }

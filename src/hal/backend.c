@@ -241,6 +241,8 @@ hri_gemm hri_gemm_scaling(const hri_gemm *gemm)
 {
     hri_gemm g = *gemm;
     g.k = 0;
+    g.compute =
+        g.compute == HR_COMPUTE_PRECISE ? HR_COMPUTE_REPRODUCIBLE : g.compute;
     g.alpha = hr_real(0.0);
     g.a = g.b = g.c;
     g.a.conjugate = g.b.conjugate = false;

@@ -110,12 +110,19 @@ bool hri_precise_next(hr_type type, int64_t k, hri_precise_slice *p)
     return true;
 }
 
+/* The most moduli of a slice. */
+static int planes_of(bool wide)
+{
+    return wide ? 16 : 9;
+}
+
+/* Room for the most moduli: a shorter k never needs more than a longer one. */
 uint64_t hri_precise_known(const hri_precise_slice *p, int side, int64_t count)
 {
     enum { LINES = 64 }; /* as kernels/cuda/precise_dots.cu wants */
     const int64_t lines =
         hri_round_up(count * (side == 1 ? p->parts : 1), LINES);
-    return (uint64_t)(p->form.moduli * lines * p->width);
+    return (uint64_t)(planes_of(p->form.wide != 0) * lines * p->width);
 }
 
 uint64_t hri_precise_size(const hri_precise_slice *p, int side, int64_t count)
@@ -140,28 +147,33 @@ uint64_t hri_precise_bytes(hr_type type, int side, int64_t count, int64_t k)
     return bytes;
 }
 
+/* The largest block, and its longest edge: a GPU's grid has fewer than 2^16
+ * groups in a dimension. */
+static const uint64_t most_scratch = UINT64_C(256) << 20;
+enum { LONGEST = 1 << 15 };
+
 static uint64_t bytes_of(hr_type type, int64_t rows, int64_t cols)
 {
-    const int planes = is_wide(type) ? 16 : 9;
-    return (uint64_t)(planes * hri_precise_parts(type) + 1) * (uint64_t)rows *
-           (uint64_t)cols;
+    return (uint64_t)(planes_of(is_wide(type)) * hri_precise_parts(type) + 1) *
+           (uint64_t)rows * (uint64_t)cols;
 }
 
 void hri_precise_block(hr_type type, int64_t *rows, int64_t *cols)
 {
     enum { GRAIN = 256 };
-    const uint64_t most = UINT64_C(256) << 20;
-    while (*rows > GRAIN * GRAIN || *cols > GRAIN * GRAIN ||
-           bytes_of(type, *rows, *cols) > most) {
+    while (*rows > LONGEST || *cols > LONGEST ||
+           bytes_of(type, *rows, *cols) > most_scratch) {
         int64_t *longer = *rows > *cols ? rows : cols;
         *longer = hri_round_up(hri_ceil_div(*longer, 2), GRAIN);
     }
 }
 
+/* Any block fits, and a smaller tile never needs more than a larger one. */
 uint64_t hri_precise_scratch(hr_type type, int64_t rows, int64_t cols)
 {
     enum { ALIGNMENT = 256 };
-    hri_precise_block(type, &rows, &cols);
-    return (uint64_t)hri_round_up((int64_t)bytes_of(type, rows, cols),
-                                  ALIGNMENT);
+    const uint64_t all =
+        bytes_of(type, hri_min(rows, INT32_MAX), hri_min(cols, INT32_MAX / 64));
+    return (uint64_t)hri_round_up(
+        (int64_t)(all < most_scratch ? all : most_scratch), ALIGNMENT);
 }

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "gemm/plan.h"
 #include "gemm/plans.h"
+#include "hal/precise.h"
 #include "model/model.h"
 #include "support/random.h"
 #include "support/replay.h"
@@ -789,8 +790,38 @@ static void errors_are_not_kept(void)
     hri_plans_destroy(plans);
 }
 
+/* A smaller tile and a shorter panel fit where larger ones do. */
+static void precise_memory_grows(void)
+{
+    static const hr_type types[] = {HR_F32, HR_F64, HR_C32, HR_C64};
+    static const int64_t extents[] = {1,    63,   64,   511,   512,   3712,
+                                      4096, 8192, 8300, 16000, 32768, 70000};
+    enum { COUNT = sizeof extents / sizeof extents[0] };
+    TEST_CASE("memory of precise products");
+    for (int t = 0; t < 4; t++) {
+        for (int i = 0; i < COUNT * COUNT; i++) {
+            const int64_t rows = extents[i / COUNT], cols = extents[i % COUNT];
+            int64_t height = rows, width = cols;
+            const uint64_t scratch = hri_precise_scratch(types[t], rows, cols);
+            const uint64_t panel = hri_precise_bytes(types[t], 1, rows, cols);
+            hri_precise_block(types[t], &height, &width);
+            CHECK(hri_precise_scratch(types[t], height, width) <= scratch);
+            CHECK(height <= rows && width <= cols && height < 1 << 16);
+            for (int j = 0; j <= i % COUNT; j++) {
+                CHECK(hri_precise_scratch(types[t], rows, extents[j]) <=
+                      scratch);
+                CHECK(hri_precise_bytes(types[t], 1, rows, extents[j]) <=
+                      panel);
+                CHECK(hri_precise_bytes(types[t], 1, extents[j], rows) <=
+                      hri_precise_bytes(types[t], 1, cols, rows));
+            }
+        }
+    }
+}
+
 int main(void)
 {
+    TEST(precise_memory_grows());
     TEST(whole_rows());
     TEST(host_or_gpu());
     TEST(short_tasks());

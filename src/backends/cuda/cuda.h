@@ -181,6 +181,8 @@ typedef hr_status hri_cuda_ordered_function(hri_cuda_queue *queue,
 hr_status hri_cuda_pack_precise(hri_cuda_queue *queue, const hri_pack *pack);
 hr_status hri_cuda_gemm_precise(hri_cuda_queue *queue, const hri_gemm *gemm,
                                 hri_cuda_ordered_function *ordered);
+/* Whether NVRTC compiles its kernels for a capability. */
+bool hri_cuda_precise_compiles(int capability);
 /* Machine code of its kernels. The caller frees it. */
 hr_status hri_cuda_precise_compile(const char *path, int capability,
                                    hr_type type, char **image);
@@ -225,6 +227,8 @@ void hri_cublas_destroy(hri_cuda_device *device);
 hr_status hri_nvrtc_load(void);
 /* "NVRTC 13.0", or "" without it. */
 const char *hri_nvrtc_name(void);
+/* 13, or 0 without it. */
+int hri_nvrtc_major(void);
 /* Compile source for devices of a capability (90 for 9.0). The list of options
  * ends with NULL; the first may be --gpu-architecture=sm_90a or so instead of
  * the usual one. *image is machine code, or PTX where the compiler is older

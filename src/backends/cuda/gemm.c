@@ -183,7 +183,7 @@ bool hri_cuda_gemm_offered(hri_device *device, hr_type type, hr_type c_type,
     }
     if (compute == HR_COMPUTE_PRECISE) {
         return hri_is_precise_type(type) && type == c_type &&
-               hri_nvrtc_load() == HR_OK;
+               hri_cuda_precise_compiles(unit->capability);
     }
     /* cuBLAS does not conjugate without transposing, multiplies integers only
      * in few cases, and adds to halves what is a half already */

@@ -26,6 +26,7 @@ static const hri_symbol symbols[] = {
 /* Written once, by find_nvrtc. */
 static nvrtc_api api;
 static char library_name[32];
+static int library_major;
 
 /* NVRTC opens a second library of its version by name. The loader does not find
  * it in the toolkit's folder, so it is opened here first. */
@@ -53,6 +54,7 @@ static hr_status find_nvrtc(void)
     if (folder[0] != '\0') {
         open_companion(folder, major, minor);
     }
+    library_major = major;
     snprintf(library_name, sizeof library_name, "NVRTC %d.%d", major, minor);
     return HR_OK;
 }
@@ -66,6 +68,11 @@ hr_status hri_nvrtc_load(void)
 const char *hri_nvrtc_name(void)
 {
     return hri_nvrtc_load() == HR_OK ? library_name : "";
+}
+
+int hri_nvrtc_major(void)
+{
+    return hri_nvrtc_load() == HR_OK ? library_major : 0;
 }
 
 /* The best target that the compiler knows for a device: its capability, else

@@ -43,6 +43,13 @@ static shape shape_for(int capability)
                                 : (shape){64, 64, ITEMS, 0, false};
 }
 
+bool hri_cuda_precise_compiles(int capability)
+{
+    enum { FIRST = 70, FIRST_FOR_HOPPER = 12 }; /* a capability, an NVRTC */
+    return capability >= FIRST &&
+           hri_nvrtc_major() >= (capability == HOPPER ? FIRST_FOR_HOPPER : 1);
+}
+
 hr_status hri_cuda_precise_compile(const char *path, int capability,
                                    hr_type type, char **image)
 {
@@ -149,7 +156,7 @@ static hr_status pack_slice(const hri_cuda_queue *queue, const hri_pack *p,
     HRI_TRY(enqueue(queue, p->type, HRI_CUDA_FIND_LINES,
                     (unsigned[2]){found_in, 1}, ITEMS, found));
     return enqueue(queue, p->type, HRI_CUDA_CONVERT_LINES,
-                   (unsigned[2]){steps, groups}, ITEMS, made);
+                   (unsigned[2]){groups, steps}, ITEMS, made);
 }
 
 hr_status hri_cuda_pack_precise(hri_cuda_queue *queue, const hri_pack *p)

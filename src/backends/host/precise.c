@@ -20,10 +20,12 @@
 #include "hal/precise.h"
 
 enum {
-    BLOCK = 64,         /* rows and columns of C that a thread takes */
-    LINES = 512,        /* rows of A in a panel */
-    B_BYTES = 256 << 20 /* of a panel of B, at most, unless it has BLOCK
-                           columns */
+    BLOCK = 64, /* rows and columns of C that a thread takes */
+    /* Bytes of a panel of A and of one of B, at most, unless it has BLOCK
+     * lines; and of both on one thread, where others may multiply beside it. */
+    A_BYTES = 64 << 20,
+    B_BYTES = 256 << 20,
+    ALONE_BYTES = 8 << 20
 };
 
 /* Lines of an operand over a slice of k: rows of A, or columns of B. A complex
@@ -433,15 +435,24 @@ static void multiply_packed(precise *w)
     }
 }
 
+/* Rows of A, or columns of B, of a panel of so many bytes. */
+static int64_t lines_of(hr_type type, int side, int64_t all, int64_t depth,
+                        uint64_t bytes)
+{
+    const uint64_t one = hri_precise_bytes(type, side, BLOCK, depth);
+    return hri_min(all, hri_max((int64_t)(bytes / one), 1) * BLOCK);
+}
+
 /* With panels that are packed in between. */
 static hr_status multiply_unpacked(precise *w)
 {
     const hri_gemm *g = w->gemm;
     const int64_t depth = hri_min(g->k, hri_precise_depth(g->type));
-    const int64_t rows = hri_min(g->m, LINES);
-    const uint64_t line = hri_precise_bytes(g->type, 1, 1, depth);
-    const int64_t most = (int64_t)(B_BYTES / line);
-    const int64_t columns = hri_min(g->n, hri_max(most / BLOCK, 1) * BLOCK);
+    const bool alone = w->pool == NULL;
+    const int64_t rows =
+        lines_of(g->type, 0, g->m, depth, alone ? ALONE_BYTES : A_BYTES);
+    const int64_t columns =
+        lines_of(g->type, 1, g->n, depth, alone ? ALONE_BYTES : B_BYTES);
     const uint64_t a_bytes = hri_precise_bytes(g->type, 0, rows, depth);
     const uint64_t b_bytes = hri_precise_bytes(g->type, 1, columns, depth);
     char *a = malloc(a_bytes), *b = malloc(b_bytes);

@@ -109,6 +109,7 @@ static hr_status backend_describe(uint32_t index, hri_device_info *info)
     find_physical_id(unit, &d);
     d.memory_bytes = hri_cl_unit_number(unit, CL_DEVICE_GLOBAL_MEM_SIZE);
     d.emulated = (type & CL_DEVICE_TYPE_CPU) != 0;
+    d.packs_precise = true;
     d.caches = hri_cl_unit_is_pocl(unit);
     d.free_bytes = free_bytes(unit, d.emulated, d.memory_bytes);
     d.allocation_bytes = hri_cl_unit_number(unit, CL_DEVICE_MAX_MEM_ALLOC_SIZE);

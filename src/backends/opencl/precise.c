@@ -160,7 +160,7 @@ static hr_status pack_slice(hri_cl_queue *queue, const hri_pack *p,
     return enqueue(
         queue, p->type, HRI_CL_CONVERT_LINES, made,
         sizeof made / sizeof made[0],
-        (size_t[3]){(size_t)hri_ceil_div(slice->width, STEPS), groups, 1});
+        (size_t[3]){groups, (size_t)hri_ceil_div(slice->width, STEPS), 1});
 }
 
 hr_status hri_cl_pack_precise(hri_cl_queue *queue, const hri_pack *p)

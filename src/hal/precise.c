@@ -177,3 +177,22 @@ uint64_t hri_precise_scratch(hr_type type, int64_t rows, int64_t cols)
     return (uint64_t)hri_round_up(
         (int64_t)(all < most_scratch ? all : most_scratch), ALIGNMENT);
 }
+
+hri_gemm hri_precise_ordered(const hri_gemm *gemm, const hri_precise_slice *s,
+                             int64_t row, int64_t rows, int64_t col,
+                             int64_t cols)
+{
+    const size_t size = hr_type_size(gemm->type);
+    hri_gemm g = *gemm;
+    g.compute = HR_COMPUTE_REPRODUCIBLE;
+    g.beta = hri_precise_beta(gemm, s);
+    g.m = rows;
+    g.n = cols;
+    g.k = s->length;
+    g.a.place.offset +=
+        (size_t)(row * g.a.row_stride + s->first * g.a.col_stride) * size;
+    g.b.place.offset +=
+        (size_t)(s->first * g.b.row_stride + col * g.b.col_stride) * size;
+    g.c.place.offset += (size_t)(row * g.c.row_stride + col) * size;
+    return g;
+}

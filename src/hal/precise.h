@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include <headrace/matrix.h>
+#include "hal/hal.h"
 
 typedef int32_t i32;
 typedef uint32_t u32;
@@ -60,6 +60,19 @@ uint64_t hri_precise_scratch(hr_type type, int64_t rows, int64_t cols);
 /* Reduce rows and columns to those of which it holds residues, [moduli][rows]
  * [cols * parts], and then a byte for each element, at one time. */
 void hri_precise_block(hr_type type, int64_t *rows, int64_t *cols);
+
+/* The factor of C before the slice is added: the product's, and later 1. */
+static inline hr_scalar hri_precise_beta(const hri_gemm *gemm,
+                                         const hri_precise_slice *slice)
+{
+    return slice->first == 0 ? gemm->beta : hr_real(1.0);
+}
+
+/* The reproducible product that adds the slice to rows x cols elements of C,
+ * from element (row, col) on. */
+hri_gemm hri_precise_ordered(const hri_gemm *gemm,
+                             const hri_precise_slice *slice, int64_t row,
+                             int64_t rows, int64_t col, int64_t cols);
 
 /* Elements of a slice of k: all but the last have so many. */
 int64_t hri_precise_depth(hr_type type);

@@ -212,12 +212,6 @@ static hr_status multiply_residues(const hri_cuda_queue *queue, const block *b)
                    (unsigned[2]){(unsigned)groups, 1}, s.threads, arguments);
 }
 
-/* C is what the slice begins with: old C, or earlier slices. */
-static hr_scalar beta_of(const block *b)
-{
-    return b->slice->first == 0 ? b->gemm->beta : hr_real(1.0);
-}
-
 static cu_address mask_of(const block *b)
 {
     return hri_cuda_address(&b->gemm->scratch) +
@@ -230,7 +224,7 @@ static hr_status make_numbers(const hri_cuda_queue *queue, const block *b)
     const hri_gemm *g = b->gemm;
     const int parts = b->slice->parts;
     hri_factor alpha = hri_factor_of(g->type, g->alpha);
-    hri_factor beta = hri_factor_of(g->type, beta_of(b));
+    hri_factor beta = hri_factor_of(g->type, hri_precise_beta(g, b->slice));
     const bool wide = b->slice->form.wide;
     i32 rows = (i32)b->rows, cols = (i32)b->cols;
     cu_address residues = hri_cuda_address(&g->scratch), mask = mask_of(b);
@@ -268,19 +262,8 @@ static hr_status make_numbers(const hri_cuda_queue *queue, const block *b)
 static hr_status multiply_in_order(hri_cuda_queue *queue, const block *b,
                                    hri_cuda_ordered_function *ordered)
 {
-    hri_gemm g = *b->gemm;
-    const int64_t first = b->slice->first;
-    const size_t size = hr_type_size(g.type);
-    g.compute = HR_COMPUTE_REPRODUCIBLE;
-    g.beta = beta_of(b);
-    g.m = b->rows;
-    g.n = b->cols;
-    g.k = b->slice->length;
-    g.a.place.offset +=
-        (size_t)(b->row * g.a.row_stride + first * g.a.col_stride) * size;
-    g.b.place.offset +=
-        (size_t)(first * g.b.row_stride + b->col * g.b.col_stride) * size;
-    g.c.place.offset += (size_t)(b->row * g.c.row_stride + b->col) * size;
+    const hri_gemm g = hri_precise_ordered(b->gemm, b->slice, b->row, b->rows,
+                                           b->col, b->cols);
     return ordered(queue, &g, mask_of(b));
 }
 

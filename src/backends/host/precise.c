@@ -229,16 +229,10 @@ static void store(const precise *w, const double x[2], void *to)
     }
 }
 
-/* C is what the slice begins with: old C, or earlier slices. */
-static hr_scalar beta_of(const precise *w)
-{
-    return w->slice.first == 0 ? w->gemm->beta : hr_real(1.0);
-}
-
 static void store_element(const precise *w, const precise_sum *sums, i32 power,
                           void *c)
 {
-    const hr_scalar beta = beta_of(w);
+    const hr_scalar beta = hri_precise_beta(w->gemm, &w->slice);
     const bool reads = beta.re != 0.0 || beta.im != 0.0;
     const double nothing = reads ? -0.0 : 0.0;
     double t[2] = {nothing, nothing}, s[2] = {0.0, 0.0};
@@ -257,19 +251,8 @@ static void store_element(const precise *w, const precise_sum *sums, i32 power,
 /* The block by the built-in kernel, into `to`, which has old C. */
 static hr_status multiply_in_order(const precise *w, const block *b, char *to)
 {
-    const size_t size = hr_type_size(w->gemm->type);
-    hri_gemm g = *w->gemm;
-    g.compute = HR_COMPUTE_REPRODUCIBLE;
-    g.m = b->rows;
-    g.n = b->cols;
-    g.k = w->slice.length;
-    g.beta = beta_of(w);
-    g.a.place.offset += (size_t)((w->a.first + b->row) * g.a.row_stride +
-                                 w->slice.first * g.a.col_stride) *
-                        size;
-    g.b.place.offset += (size_t)((w->b.first + b->col) * g.b.col_stride +
-                                 w->slice.first * g.b.row_stride) *
-                        size;
+    hri_gemm g = hri_precise_ordered(w->gemm, &w->slice, w->a.first + b->row,
+                                     b->rows, w->b.first + b->col, b->cols);
     g.c = (hri_operand){
         .place = hri_at_host(to, 0), .row_stride = b->cols, .col_stride = 1};
     return hri_host_gemm_builtin(NULL, &g);

@@ -26,11 +26,6 @@ enum {
 
 /* ---- kernels */
 
-static bool is_wide(hr_type type)
-{
-    return type == HR_F64 || type == HR_C64;
-}
-
 /* The caller holds the unit's lock. */
 static hr_status program_of(hri_cl_unit *unit, hr_type type,
                             cl_program *program)
@@ -38,7 +33,7 @@ static hr_status program_of(hri_cl_unit *unit, hr_type type,
     if (unit->precise[type] == NULL) {
         char flags[64];
         snprintf(flags, sizeof flags, "-cl-std=CL1.2 -DWIDE=%d -DPARTS=%d",
-                 is_wide(type), hri_precise_parts(type));
+                 type == HR_F64 || type == HR_C64, hri_precise_parts(type));
         HRI_TRY(hri_cl_program_build(unit, NULL, hri_cl_precise_source, flags,
                                      &unit->precise[type]));
     }
@@ -226,12 +221,6 @@ static hr_status multiply_residues(hri_cl_queue *queue, const block *b,
                                (size_t)slice->form.moduli});
 }
 
-/* C is what the slice begins with: old C, or earlier slices. */
-static hr_scalar beta_of(const block *b)
-{
-    return b->slice->first == 0 ? b->gemm->beta : hr_real(1.0);
-}
-
 static hri_place mask_of(const block *b)
 {
     hri_place mask = b->gemm->scratch;
@@ -246,8 +235,9 @@ static hr_status make_numbers(hri_cl_queue *queue, const block *b, cl_mem form)
     const hri_precise_slice *slice = b->slice;
     const size_t size = hr_type_size(g->type) / (size_t)slice->parts;
     const hri_factor alpha = hri_factor_of(g->type, g->alpha);
-    const hri_factor beta = hri_factor_of(g->type, beta_of(b));
-    const bool wide = is_wide(g->type);
+    const hri_factor beta =
+        hri_factor_of(g->type, hri_precise_beta(g, b->slice));
+    const bool wide = slice->form.wide != 0;
     const void *factors[4];
     for (int i = 0; i < 2; i++) {
         factors[i] = wide ? (const void *)&alpha.d[i] : &alpha.f[i];
@@ -301,19 +291,8 @@ static hr_status multiply_in_order(hri_cl_queue *queue, const block *b,
                                    hri_cl_ordered_function *ordered)
 {
     const hri_place mask = mask_of(b);
-    hri_gemm g = *b->gemm;
-    const int64_t first = b->slice->first;
-    const size_t size = hr_type_size(g.type);
-    g.compute = HR_COMPUTE_REPRODUCIBLE;
-    g.beta = beta_of(b);
-    g.m = b->rows;
-    g.n = b->cols;
-    g.k = b->slice->length;
-    g.a.place.offset +=
-        (size_t)(b->row * g.a.row_stride + first * g.a.col_stride) * size;
-    g.b.place.offset +=
-        (size_t)(first * g.b.row_stride + b->col * g.b.col_stride) * size;
-    g.c.place.offset += (size_t)(b->row * g.c.row_stride + b->col) * size;
+    const hri_gemm g = hri_precise_ordered(b->gemm, b->slice, b->row, b->rows,
+                                           b->col, b->cols);
     return ordered(queue, &g, &mask);
 }
 
